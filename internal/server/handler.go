@@ -1,0 +1,115 @@
+package server
+
+import (
+	"context"
+	"io"
+	"net"
+	"time"
+)
+
+// Handler is who answers the frames: it is told of every connection.
+type Handler interface {
+	// Connect begins the session of a connection. It must not block.
+	Connect(c Conn) Session
+}
+
+// Conn is what the server knows of a connection.
+type Conn struct {
+	ID       uint64
+	Listener Listener
+	Remote   net.Addr
+	Local    net.Addr
+}
+
+// Session answers the frames of one connection, one at a time and in order;
+// its methods are never called together, except End.
+type Session interface {
+	// Admit judges a frame before its bytes are read: size without the
+	// 4-byte prefix, head its first bytes (at least the api key and
+	// version where the frame is so long). An error closes the connection.
+	Admit(size int, head []byte) error
+
+	// Serve answers one frame. The frame belongs to the request: it is
+	// reused when the answer is written. An error closes the connection
+	// without an answer.
+	Serve(ctx context.Context, r *Request) (Answer, error)
+
+	// Established says whether the session is past authentication. Until
+	// then the shorter time limit of Options.LoginTimeout applies.
+	Established() bool
+
+	// End is called once, when the connection is gone.
+	End()
+}
+
+// Request is one frame on its way.
+type Request struct {
+	Frame    []byte    // header and body, without the size
+	Received time.Time // when the last byte was there
+
+	park func(context.Context) (context.Context, func())
+}
+
+// Park is called by a request that is about to wait for something else than
+// its own work. Until resume is called the connection is watched, without
+// taking a byte from the next request, and the context ends when the peer
+// goes away or the server stops.
+func (r *Request) Park(ctx context.Context) (parked context.Context, resume func()) {
+	if r.park == nil {
+		return ctx, func() {}
+	}
+	return r.park(ctx)
+}
+
+// Payload is an encoded answer: a frame with its size prefix, parts of which
+// may still be in files.
+type Payload interface {
+	Size() int // bytes WriteTo will write
+	io.WriterTo
+	Release() // once, after the last use
+}
+
+// Answer is what follows from a request.
+type Answer struct {
+	// Payload is written at once; nil writes nothing (acks=0).
+	Payload Payload
+
+	// Wait, when set, must return nil before the payload may be written.
+	// The server reads on meanwhile, up to Options.Outstanding answers, and
+	// writes them in order: for Produce, which waits only for a commit. An
+	// error closes the connection.
+	Wait func(ctx context.Context) error
+
+	// Alone says that every outstanding answer must be written before the
+	// next frame is served; true for all but Produce.
+	Alone bool
+
+	// Mute keeps the server from reading the next frame, from when the
+	// answer is written until it has passed. Nil does not mute.
+	Mute Mute
+
+	// Delay holds the answer back (a failed login); the connection reads
+	// nothing meanwhile.
+	Delay time.Duration
+
+	// Close ends the connection once the answer is written.
+	Close bool
+}
+
+// Mute is a throttle in force on one connection.
+type Mute interface {
+	// Remaining is how long the mute lasts from now on; zero or less
+	// ends it.
+	Remaining(now time.Time) time.Duration
+	// Changed is closed when Remaining must be asked again: a limit was
+	// raised or removed.
+	Changed() <-chan struct{}
+	// Done is called once when the connection is read again or gone.
+	Done()
+}
+
+// Admitter judges a connection at accept, before a byte is read.
+type Admitter interface {
+	// Admit refuses a connection with an error, which is logged.
+	Admit(remote net.Addr, now time.Time) error
+}
