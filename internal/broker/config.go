@@ -1,0 +1,189 @@
+package broker
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"kaasd/internal/kafka"
+	"kaasd/internal/server"
+	"kaasd/internal/storage"
+)
+
+// InMemory is the data folder of a broker that keeps nothing on disk.
+const InMemory = ":memory:"
+
+// Config is everything a broker is run with. Names in the comments are those
+// of the settings; what is not marked live needs a restart.
+type Config struct {
+	NodeID    kafka.BrokerID // node.id
+	ClusterID string         // cluster.id; empty: kept in the data folder, made once
+	DataDir   string         // data.dir, or InMemory
+
+	// Listeners are the addresses for clients (listeners,
+	// advertised.listeners, listener.security.protocol.map).
+	Listeners []server.Listener
+	// SASLMechanisms are offered on listeners with SASL
+	// (sasl.enabled.mechanisms).
+	SASLMechanisms []string
+
+	// CredentialsFile is the credentials file; empty: none. Its content is
+	// live (credentials.file).
+	CredentialsFile string
+
+	Access  Access
+	HTTP    HTTP
+	Storage Storage
+	Network Network
+	Quota   Quota
+
+	// Properties are broker properties under Kafka's names, as given by
+	// the operator (num.partitions, log.retention.ms, ...): they stand
+	// below what is altered through the Kafka API and above the defaults.
+	Properties map[string]string
+
+	LogLevel string // log.level: debug, info, warn, error; live
+
+	// ShutdownDelay is how long everything is still served, while
+	// unready, after the broker is asked to stop (shutdown.delay).
+	ShutdownDelay time.Duration
+	// ShutdownTimeout is how long the stop may last from then on
+	// (shutdown.timeout).
+	ShutdownTimeout time.Duration
+
+	MemoryLimit int64 // bytes (memory.limit); 0: the container's limit, else 25 % of RAM
+}
+
+// Access is who may do what.
+type Access struct {
+	Enabled              bool     // authorizer.class.name is set
+	SuperUsers           []string // names of User principals (super.users)
+	AllowEveryoneIfNoACL bool     // allow.everyone.if.no.acl.found
+}
+
+// HTTP is the admin side.
+type HTTP struct {
+	Listen    string // http.listen, host:port; empty: off
+	Lifecycle bool   // http.enable.lifecycle
+	Pprof     bool   // http.enable.pprof
+}
+
+// Storage is how logs are kept.
+type Storage struct {
+	Flush         storage.Flush // log.flush
+	FlushInterval time.Duration // log.flush.interval.ms
+	FlushThreads  int           // log.flush.threads
+	DiskReserve   int64         // bytes (log.disk.reserve)
+}
+
+// Network is what connections may take.
+type Network struct {
+	MaxConnections      int           // max.connections
+	MaxConnectionsPerIP int           // max.connections.per.ip
+	IdleTimeout         time.Duration // connections.max.idle.ms
+	WriteTimeout        time.Duration // connections.write.timeout.ms
+	MaxRequest          int           // bytes (socket.request.max.bytes)
+	RequestMemory       int64         // bytes (queued.max.request.bytes)
+}
+
+// Quota is how quotas are enforced.
+type Quota struct {
+	Model       string        // quota.model: user
+	Idle        time.Duration // quota.idle
+	MaxEntities int           // metrics.max.entities
+}
+
+// Default is the configuration of a bare binary: localhost only.
+func Default() Config {
+	return Config{
+		NodeID:          1,
+		DataDir:         "./kaasd-data",
+		Listeners:       []server.Listener{{Name: "PLAINTEXT", Protocol: server.Plaintext, Address: "localhost:9092", Host: "localhost"}},
+		SASLMechanisms:  []string{"SCRAM-SHA-512"},
+		HTTP:            HTTP{Listen: "localhost:9404"},
+		Storage:         Storage{Flush: storage.FlushInterval, FlushInterval: time.Second, FlushThreads: 16, DiskReserve: 256 << 20},
+		Network:         defaultNetwork(),
+		Quota:           Quota{Model: "user", Idle: time.Hour, MaxEntities: 500},
+		Properties:      map[string]string{},
+		LogLevel:        "info",
+		ShutdownTimeout: 30 * time.Second,
+	}
+}
+
+func defaultNetwork() Network {
+	const unlimited = 1<<31 - 1
+	return Network{
+		MaxConnections:      unlimited,
+		MaxConnectionsPerIP: unlimited,
+		IdleTimeout:         10 * time.Minute,
+		WriteTimeout:        30 * time.Second,
+		MaxRequest:          100 << 20,
+		RequestMemory:       64 << 20,
+	}
+}
+
+// Validate reports everything that is wrong, not the first thing.
+func (c Config) Validate() error {
+	var wrong []error
+	check := func(ok bool, format string, args ...any) {
+		if !ok {
+			wrong = append(wrong, fmt.Errorf(format, args...))
+		}
+	}
+	check(c.NodeID >= 0, "node.id: %d is below 0", c.NodeID)
+	check(c.DataDir != "", "data.dir: a folder is needed (%s keeps everything in memory)", InMemory)
+	check(c.Quota.Model == "user", "quota.model: %q is not available in this version (user is)", c.Quota.Model)
+	check(c.Quota.Idle > 0, "quota.idle: %v is not above zero", c.Quota.Idle)
+	check(c.Quota.MaxEntities >= 0, "metrics.max.entities: %d is below 0", c.Quota.MaxEntities)
+	check(c.Storage.FlushInterval > 0, "log.flush.interval.ms: %d is not above zero", c.Storage.FlushInterval.Milliseconds())
+	check(c.Storage.FlushThreads > 0, "log.flush.threads: %d is not above zero", c.Storage.FlushThreads)
+	check(c.Storage.DiskReserve >= 0, "log.disk.reserve: %d is below 0", c.Storage.DiskReserve)
+	check(c.MemoryLimit >= 0, "memory.limit: %d is below 0", c.MemoryLimit)
+	check(c.ShutdownDelay >= 0, "shutdown.delay: %v is below 0", c.ShutdownDelay)
+	check(c.ShutdownTimeout > 0, "shutdown.timeout: %v is not above zero", c.ShutdownTimeout)
+	wrong = append(wrong, c.checkListeners()...)
+	wrong = append(wrong, c.Network.check()...)
+	return errors.Join(wrong...)
+}
+
+func (c Config) checkListeners() []error {
+	var wrong []error
+	if len(c.Listeners) == 0 {
+		wrong = append(wrong, errors.New("listeners: at least one is needed"))
+	}
+	sasl := false
+	names, addresses := map[string]bool{}, map[string]bool{}
+	for _, l := range c.Listeners {
+		if names[l.Name] {
+			wrong = append(wrong, fmt.Errorf("listeners: name %s stands twice", l.Name))
+		}
+		if addresses[l.Address] && !endsWithZeroPort(l.Address) {
+			wrong = append(wrong, fmt.Errorf("listeners: address %s stands twice", l.Address))
+		}
+		names[l.Name], addresses[l.Address] = true, true
+		sasl = sasl || l.Protocol.SASL()
+	}
+	if sasl && len(c.SASLMechanisms) == 0 {
+		wrong = append(wrong, errors.New("sasl.enabled.mechanisms: a listener with SASL needs at least one"))
+	}
+	return wrong
+}
+
+func endsWithZeroPort(address string) bool {
+	return len(address) > 1 && address[len(address)-2:] == ":0"
+}
+
+func (n Network) check() []error {
+	var wrong []error
+	positive := func(name string, v int64) {
+		if v <= 0 {
+			wrong = append(wrong, fmt.Errorf("%s: %d is not above zero", name, v))
+		}
+	}
+	positive("max.connections", int64(n.MaxConnections))
+	positive("max.connections.per.ip", int64(n.MaxConnectionsPerIP))
+	positive("connections.write.timeout.ms", n.WriteTimeout.Milliseconds())
+	positive("socket.request.max.bytes", int64(n.MaxRequest))
+	positive("queued.max.request.bytes", n.RequestMemory)
+	return wrong
+}
