@@ -1,0 +1,17 @@
+GO       ?= go
+VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null)
+LDFLAGS  := -s -w -X main.version=$(VERSION)
+STATICCHECK := honnef.co/go/tools/cmd/staticcheck@2026.1
+
+.PHONY: build test race lint fuzz bench e2e soak image clean
+
+build:  ; CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o dist/kaasd ./cmd/kaasd
+test:   ; $(GO) test ./...
+race:   ; $(GO) test -race -short ./...
+lint:   ; test -z "$$(gofmt -l .)" && $(GO) vet ./... && $(GO) run $(STATICCHECK) ./...
+fuzz:   ; scripts/fuzz.sh 30s
+bench:  ; $(GO) test -run '^$$' -bench . -benchmem ./...
+e2e:    build ; scripts/e2e.sh
+soak:   build ; scripts/soak.sh
+image:  ; docker build -t kaasd:latest --build-arg VERSION=$(VERSION) .
+clean:  ; rm -rf dist .cache
