@@ -12,19 +12,7 @@ const (
 	Magic2      = 2
 )
 
-// Codec is how the records of a batch are compressed.
-type Codec uint8
-
-// The codecs, by their number in the attributes.
-const (
-	None Codec = iota
-	Gzip
-	Snappy
-	LZ4
-	Zstd
-)
-
-// The other bits of the attributes.
+// The bits of the attributes.
 const (
 	codecMask         = 0x07
 	attrAppendTime    = 1 << 3

@@ -1,0 +1,84 @@
+package record
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+	"github.com/pierrec/lz4/v4"
+)
+
+// MaxOpened is the most bytes that one batch may have when it is opened, so
+// that a batch of a few KB cannot ask for all memory there is.
+const MaxOpened = 128 << 20
+
+var errOpened = errors.New("the records are larger than the limit")
+
+var (
+	gzipReaders = sync.Pool{New: func() any { return new(gzip.Reader) }}
+	lz4Readers  = sync.Pool{New: func() any { return lz4.NewReader(nil) }}
+)
+
+// Decompress gives the bytes behind src, which may be max of them at most.
+// Memory grows with what really comes out, not with what src claims.
+func Decompress(c Codec, src []byte, max int) ([]byte, error) {
+	switch c {
+	case None:
+		if len(src) > max {
+			return nil, errOpened
+		}
+		return src, nil
+	case Gzip:
+		return gunzip(src, max)
+	case Snappy:
+		return unsnappy(src, max)
+	case LZ4:
+		r := lz4Readers.Get().(*lz4.Reader)
+		defer lz4Readers.Put(r)
+		r.Reset(bytes.NewReader(src))
+		return drain(r, len(src), max)
+	case Zstd:
+		return unzstd(src, max)
+	}
+	return nil, fmt.Errorf("compression codec %d does not exist", c)
+}
+
+func gunzip(src []byte, max int) ([]byte, error) {
+	r := gzipReaders.Get().(*gzip.Reader)
+	defer gzipReaders.Put(r)
+	if err := r.Reset(bytes.NewReader(src)); err != nil {
+		return nil, err
+	}
+	return drain(r, len(src), max)
+}
+
+// unzstd makes a decoder for each batch: batches are opened rarely, and a kept
+// one would hold on to the largest window it ever saw.
+func unzstd(src []byte, max int) ([]byte, error) {
+	// The reader is wrapped so that the decoder streams instead of
+	// decoding everything it finds in a buffer at once.
+	r, err := zstd.NewReader(io.MultiReader(bytes.NewReader(src)), zstd.WithDecoderConcurrency(1),
+		zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(MaxOpened))
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	return drain(r, len(src), max)
+}
+
+// drain reads everything, up to max bytes; guess is the compressed size.
+func drain(r io.Reader, guess, max int) ([]byte, error) {
+	out := bytes.NewBuffer(make([]byte, 0, min(4*guess+bytes.MinRead, max+bytes.MinRead)))
+	n, err := out.ReadFrom(io.LimitReader(r, int64(max)+1))
+	switch {
+	case err != nil:
+		return nil, err
+	case n > int64(max):
+		return nil, errOpened
+	}
+	return out.Bytes(), nil
+}

@@ -1,0 +1,66 @@
+package record
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+
+	"github.com/klauspost/compress/snappy"
+)
+
+// The framing that Java puts around snappy: a magic of 8 bytes, two versions
+// of 4, then blocks, each behind its size.
+const (
+	xerialMagic  = "\x82SNAPPY\x00"
+	xerialHeader = 16
+)
+
+var errSnappy = errors.New("the snappy framing is broken")
+
+// unsnappy takes both forms that clients send: framed, or one raw block
+// (librdkafka).
+func unsnappy(src []byte, max int) ([]byte, error) {
+	if len(src) < xerialHeader || !bytes.HasPrefix(src, []byte(xerialMagic)) {
+		return unblock(nil, src, max)
+	}
+	var out []byte
+	for rest := src[xerialHeader:]; len(rest) > 0; {
+		if len(rest) < 4 {
+			return nil, errSnappy
+		}
+		size := binary.BigEndian.Uint32(rest)
+		if uint64(size) > uint64(len(rest)-4) {
+			return nil, errSnappy
+		}
+		var err error
+		if out, err = unblock(out, rest[4:4+size], max); err != nil {
+			return nil, err
+		}
+		rest = rest[4+size:]
+	}
+	return out, nil
+}
+
+// maxSnappyRatio bounds what a snappy block can hold: a copy of 64 bytes takes
+// three.
+const maxSnappyRatio = 22
+
+// unblock appends one decoded block. The block says its size; a size that it
+// cannot hold is refused before memory is made for it.
+func unblock(dst, block []byte, max int) ([]byte, error) {
+	size, err := snappy.DecodedLen(block)
+	switch {
+	case err != nil:
+		return nil, err
+	case size > max-len(dst):
+		return nil, errOpened
+	case size > maxSnappyRatio*len(block):
+		return nil, errSnappy
+	}
+	at := len(dst)
+	dst = append(dst, make([]byte, size)...)
+	if _, err := snappy.Decode(dst[at:], block); err != nil {
+		return nil, err
+	}
+	return dst, nil
+}
