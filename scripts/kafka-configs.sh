@@ -1,0 +1,111 @@
+#!/bin/bash
+# Apache Kafka's own kafka-configs against a running kaasd: quotas of users are
+# added, described, changed and deleted, and a limit is felt. One line PASS or
+# FAIL a scenario, and a total.
+#
+#   scripts/kafka-configs.sh            scenarios and the live probe
+#   PROBE_SECONDS=20                    how long the probe produces
+. "$(dirname "$0")/lib.sh"
+
+cat >"$work/credentials.json" <<'X'
+{"version":1,"users":[
+ {"username":"alice","authType":"plain","plainPassword":"alice-secret"},
+ {"username":"carol","authType":"plain","plainPassword":"carol-secret",
+  "quotas":{"producerMaxByteRatePerBroker":4096,"consumerMaxByteRatePerBroker":8192}}]}
+X
+client() { # client USER: writes the client's properties and prints their path
+  cat >"$work/$1.properties" <<X
+security.protocol=SASL_PLAINTEXT
+sasl.mechanism=PLAIN
+sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule required username="$1" password="$1-secret";
+X
+  echo "$work/$1.properties"
+}
+
+scenarios() {
+  local version=$1 out
+  configs() { tool "$version" configs --bootstrap-server "$plain" "$@" 2>"$work/stderr"; }
+  start_broker --credentials-file "$work/credentials.json"
+
+  out=$(configs --alter --entity-type users --entity-name bob --add-config producer_byte_rate=1048576)
+  same "$version: add a quota" "Completed updating config for user bob." "$out"
+  out=$(configs --describe --entity-type users --entity-name bob)
+  same "$version: describe it" "Quota configs for user-principal 'bob' are producer_byte_rate=1048576.0" "$out"
+  out=$(configs --alter --user bob --add-config producer_byte_rate=10485760,consumer_byte_rate=20000,request_percentage=12.5)
+  same "$version: add three keys" "Completed updating config for user bob." "$out"
+  out=$(configs --describe --user bob)
+  same "$version: all three are described" \
+    "Quota configs for user-principal 'bob' are producer_byte_rate=1.048576E7, consumer_byte_rate=20000.0, request_percentage=12.5" "$out"
+  configs --alter --user bob --add-config consumer_byte_rate=1e6 >/dev/null
+  out=$(configs --describe --user bob)
+  same "$version: change one key and keep the others" \
+    "Quota configs for user-principal 'bob' are producer_byte_rate=1.048576E7, consumer_byte_rate=1000000.0, request_percentage=12.5" "$out"
+  configs --alter --user 'user with spaces' --add-config producer_byte_rate=100 >/dev/null
+  out=$(configs --describe --entity-type users)
+  has "$version: describe all shows an override" "$out" "^Quota configs for user-principal 'bob' are .*producer_byte_rate=1.048576E7"
+  has "$version: describe all shows a name with spaces" "$out" "^Quota configs for user-principal 'user with spaces' are producer_byte_rate=100.0"
+  has "$version: describe all shows the credentials file" "$out" "^Quota configs for user-principal 'carol' are .*producer_byte_rate=4096.0"
+  configs --alter --user bob --add-config producer_byte_rate=5 --delete-config consumer_byte_rate >/dev/null
+  out=$(configs --describe --user bob)
+  same "$version: set one and delete another in one call" \
+    "Quota configs for user-principal 'bob' are producer_byte_rate=5.0, request_percentage=12.5" "$out"
+  configs --alter --user bob --delete-config producer_byte_rate,request_percentage >/dev/null
+  out=$(configs --describe --user bob)
+  same "$version: delete the rest" "" "$out"
+  configs --alter --user carol --add-config producer_byte_rate=9000 >/dev/null
+  configs --alter --user carol --delete-config producer_byte_rate >/dev/null
+  out=$(configs --describe --user carol)
+  same "$version: delete one of two keys lifts it, the file's other key stays" \
+    "Quota configs for user-principal 'carol' are consumer_byte_rate=8192.0" "$out"
+  configs --alter --user carol --delete-config consumer_byte_rate >/dev/null
+  out=$(configs --describe --user carol)
+  same "$version: delete the last key shows the file again" \
+    "Quota configs for user-principal 'carol' are producer_byte_rate=4096.0, consumer_byte_rate=8192.0" "$out"
+  out=$(configs --describe --user nobody; echo "exit $?")
+  same "$version: nobody has nothing" "exit 0" "$out"
+
+  refused "$version: delete of an unset key" 'Invalid config\(s\): consumer_byte_rate' --alter --user bob --delete-config consumer_byte_rate
+  refused "$version: zero" 'producer_byte_rate.*above zero' --alter --user bob --add-config producer_byte_rate=0
+  refused "$version: negative" 'producer_byte_rate.*above zero' --alter --user bob --add-config producer_byte_rate=-1
+  refused "$version: client-id in the user model" 'quota.model=kafka' --alter --client c --add-config producer_byte_rate=1
+  refused "$version: default user in the user model" 'quota.model=kafka' --alter --user-defaults --add-config producer_byte_rate=1
+  out=$(configs --describe --entity-type clients; echo "exit $?")
+  same "$version: clients are empty in the user model" "exit 0" "$out"
+  out=$(configs --describe --entity-type ips; echo "exit $?")
+  same "$version: ips are empty in the user model" "exit 0" "$out"
+}
+refused() { # refused NAME PATTERN ARGS...
+  local name=$1 pattern=$2 code
+  shift 2
+  configs "$@" >"$work/stdout"
+  code=$?
+  if [ "$code" != 0 ] && grep -qE "$pattern" "$work/stderr" "$work/stdout"; then pass "$name is refused"; else
+    fail "$name is refused" "exit $code" "$(head -c 600 "$work/stderr")"; fi
+}
+
+# probe: an authenticated user at 10 MB/s produces as fast as it can. What
+# counts are charged bytes, from when every connection was throttled once.
+probe() {
+  local limit=10000000 version=4.4.0 out
+  start_broker --credentials-file "$work/credentials.json"
+  tool $version configs --bootstrap-server "$sasl" --command-config "$(client alice)" \
+    --alter --entity-type users --entity-name alice --add-config producer_byte_rate=$limit >/dev/null
+  out=$("$root/dist/loadgen" --address "$sasl" --user alice --password alice-secret --mode produce --topic probe \
+    --connections 4 --duration "${PROBE_SECONDS:-20}s" --limit $limit --tolerance 1)
+  if [ $? = 0 ]; then pass "probe: 10 MB/s within 1 % of charged bytes: $out"; else fail "probe: 10 MB/s within 1 % of charged bytes" "$out"; fi
+  for version in $kafka_versions; do
+    out=$(tool $version producer-perf --topic probe --num-records 40000 --record-size 1000 --throughput -1 --print-metrics \
+      --producer-props bootstrap.servers="$sasl" --producer.config "$(client alice)" 2>&1)
+    local throttle
+    throttle=$(sed -nE 's/^producer-metrics:produce-throttle-time-max:.*: *([0-9.]+).*$/\1/p' <<<"$out" | head -1)
+    if [ -n "$throttle" ] && python3 -c "import sys; sys.exit(not float('$throttle') > 0)"; then
+      pass "probe: the perf producer of $version reports a throttle of up to $throttle ms"
+    else fail "probe: the perf producer of $version reports the throttle" "$(tail -c 400 <<<"$out")"; fi
+  done
+  has "probe: /metrics says who was throttled" "$(curl -s "http://$http/metrics")" \
+    'kaasd_quota_entity_throttled_requests_total\{client_id="",quota="produce",user="alice"\} [1-9]'
+}
+
+for version in $kafka_versions; do scenarios "$version"; done
+probe
+total
