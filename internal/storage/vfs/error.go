@@ -1,0 +1,25 @@
+package vfs
+
+import (
+	"errors"
+	"strconv"
+)
+
+var errTooLarge = errors.New("the file is larger than it may be")
+
+// ErrFull is a file system without room (ENOSPC).
+var ErrFull = errors.New("no space left on device")
+
+// LockedError says that another process holds a lock.
+type LockedError struct {
+	Name string
+	PID  int // 0: unknown
+}
+
+// Error names the lock file and its holder.
+func (e *LockedError) Error() string {
+	if e.PID == 0 {
+		return e.Name + " is locked by another process"
+	}
+	return e.Name + " is locked by process " + strconv.Itoa(e.PID)
+}

@@ -1,0 +1,134 @@
+package vfs
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"syscall"
+)
+
+// Modes of what is made: the owner's alone, as records may be secrets.
+const (
+	fileMode = 0o640
+	dirMode  = 0o750
+)
+
+type osFS struct{}
+
+// OS is the file system of the machine.
+func OS() FS { return osFS{} }
+
+func (osFS) Open(name string) (File, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	return osFile{f}, nil
+}
+
+func (osFS) OpenWrite(name string) (File, error) {
+	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, fileMode)
+	if err != nil {
+		return nil, err
+	}
+	return osFile{f}, nil
+}
+
+func (osFS) ReadDir(name string) ([]string, error) {
+	d, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	names, err := d.Readdirnames(-1)
+	slices.Sort(names)
+	return names, err
+}
+
+func (osFS) Stat(name string) (int64, error) {
+	info, err := os.Stat(name)
+	if err != nil {
+		return 0, err
+	}
+	return info.Size(), nil
+}
+
+func (osFS) Rename(from, to string) error { return os.Rename(from, to) }
+func (osFS) Remove(name string) error     { return os.Remove(name) }
+func (osFS) MkdirAll(name string) error   { return os.MkdirAll(name, dirMode) }
+
+func (osFS) SyncDir(name string) error {
+	d, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	err = d.Sync()
+	if errors.Is(err, syscall.EINVAL) { // some network file systems can not
+		err = nil
+	}
+	if closing := d.Close(); err == nil {
+		err = closing
+	}
+	return err
+}
+
+// Lock keeps the process id of the holder in the file, for the error of the
+// next one who comes.
+func (osFS) Lock(name string) (io.Closer, error) {
+	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, fileMode)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		defer f.Close()
+		if errors.Is(err, syscall.EWOULDBLOCK) {
+			return nil, &LockedError{Name: name, PID: holder(f)}
+		}
+		return nil, &os.PathError{Op: "lock", Path: name, Err: err}
+	}
+	err = f.Truncate(0)
+	if err == nil {
+		_, err = f.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+func holder(f *os.File) int {
+	buf := make([]byte, 32)
+	n, _ := f.ReadAt(buf, 0)
+	pid, _ := strconv.Atoi(string(bytes.TrimSpace(buf[:n])))
+	return pid
+}
+
+func (osFS) Free(name string) (int64, error) {
+	var st syscall.Statfs_t
+	if err := syscall.Statfs(name, &st); err != nil {
+		return 0, &os.PathError{Op: "statfs", Path: name, Err: err}
+	}
+	return int64(st.Bavail) * int64(st.Bsize), nil
+}
+
+type osFile struct{ *os.File }
+
+func (f osFile) Size() (int64, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return 0, err
+	}
+	return info.Size(), nil
+}
+
+func (f osFile) WriteAt(p []byte, off int64) (int, error) {
+	n, err := f.File.WriteAt(p, off)
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		err = errors.Join(ErrFull, err)
+	}
+	return n, err
+}
