@@ -1,0 +1,18 @@
+// Package admin is the HTTP side: what an operator, a probe or Prometheus
+// asks. Every page is a GET (or HEAD) of something the broker knows anyway;
+// the one exception is POST /-/reload, and it must be turned on.
+//
+//	/                    an index of these pages
+//	/livez, /healthz     200 while a restart would not help
+//	/readyz              200 when clients should come; ?verbose lists checks
+//	/metrics             Prometheus, OpenMetrics when asked for
+//	/v1/status           what runs here
+//	/v1/quotas           entities with a setting or live accounting
+//	/v1/quotas/resolve   which limits hold for a user and a client id, and why
+//	/-/reload            POST: read the credentials file again
+//	/debug/pprof/        Go's profiles, when turned on
+//
+// The room knows no other room of its floor: what it serves comes through the
+// functions of Deps, in the JSON shapes of this package. JSON is UTF-8 with a
+// line feed at the end, times are RFC 3339 in UTC, and nothing may be cached.
+package admin

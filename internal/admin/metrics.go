@@ -1,0 +1,33 @@
+package admin
+
+import (
+	"runtime"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Build says which kaasd this is, for kaasd_build_info.
+type Build struct{ Version, Revision, Branch, Tags string }
+
+// RegisterMetrics adds kaasd_build_info and kaasd_ready, which asks ready at
+// each scrape.
+func RegisterMetrics(reg prometheus.Registerer, b Build, ready func() bool) {
+	info := prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "kaasd_build_info",
+		Help: "Always 1; the labels say which kaasd this is.",
+		ConstLabels: prometheus.Labels{
+			"version": b.Version, "revision": b.Revision, "branch": b.Branch, "tags": b.Tags,
+			"goversion": runtime.Version(), "goos": runtime.GOOS, "goarch": runtime.GOARCH,
+		},
+	})
+	info.Set(1)
+	reg.MustRegister(info, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "kaasd_ready",
+		Help: "1 while clients are served, 0 while recovering or stopping.",
+	}, func() float64 {
+		if ready() {
+			return 1
+		}
+		return 0
+	}))
+}

@@ -1,0 +1,140 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"syscall"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/zap"
+)
+
+// Options are how the HTTP side is run.
+type Options struct {
+	Listen    string // host:port; empty: off; port 0 takes a free one (http.listen)
+	Lifecycle bool   // POST /-/reload is served (http.enable.lifecycle)
+	Pprof     bool   // /debug/pprof/ is served (http.enable.pprof)
+}
+
+// Deps is where the answers come from. Functions may be called together, at
+// any time after Listen.
+type Deps struct {
+	// Alive is an error when a restart would help.
+	Alive func() error
+	// Checks are what readiness is made of, in the order to show them.
+	Checks func() []Check
+	Status func() Status
+	Quotas func(f QuotaFilter, now time.Time) Quotas
+	// Resolve says which limits hold for a client.
+	Resolve func(user, clientID string) Resolution
+	// Reload reads the credentials file again and gives the result in words.
+	Reload  func(ctx context.Context) (string, error)
+	Metrics prometheus.Gatherer
+}
+
+// Server serves the pages.
+type Server struct {
+	o        Options
+	deps     Deps
+	log      *zap.Logger
+	pages    []page
+	listener net.Listener
+}
+
+// New makes a server that is not bound yet.
+func New(o Options, deps Deps, log *zap.Logger) *Server {
+	s := &Server{o: o, deps: deps, log: log.Named("admin")}
+	s.pages = s.index()
+	return s
+}
+
+// Listen binds the address, so that a taken port is known before anything
+// else begins. With an empty address it does nothing.
+func (s *Server) Listen() error {
+	if s.o.Listen == "" {
+		return nil
+	}
+	l, err := net.Listen("tcp", s.o.Listen)
+	if err != nil {
+		return listenError(s.o.Listen, err)
+	}
+	s.listener = l
+	if a, ok := l.Addr().(*net.TCPAddr); ok && !a.IP.IsLoopback() {
+		s.log.Info("http pages are readable by anyone who can reach them", zap.Stringer("address", a))
+	}
+	return nil
+}
+
+func listenError(address string, err error) error {
+	host, port, split := net.SplitHostPort(address)
+	if split == nil && errors.Is(err, syscall.EADDRINUSE) {
+		if host == "" {
+			host = "all interfaces"
+		}
+		return fmt.Errorf("http.listen: port %s on %s is in use", port, host)
+	}
+	var op *net.OpError
+	if errors.As(err, &op) {
+		err = op.Err
+	}
+	return fmt.Errorf("http.listen: %s: %w", address, err)
+}
+
+// Addr is the bound address; nil when the HTTP side is off.
+func (s *Server) Addr() net.Addr {
+	if s.listener == nil {
+		return nil
+	}
+	return s.listener.Addr()
+}
+
+// The limits of one request. Answers are small; a profile of a minute and a
+// half is the longest.
+const (
+	headerTimeout = 5 * time.Second
+	answerTimeout = 2 * time.Minute
+	idleTimeout   = time.Minute
+	headerBytes   = 16 << 10
+	closeTimeout  = time.Second
+)
+
+// Run serves until ctx ends. Listen must have been called.
+func (s *Server) Run(ctx context.Context) error {
+	if s.listener == nil {
+		<-ctx.Done()
+		return nil
+	}
+	h := &http.Server{
+		Handler:           s,
+		ReadHeaderTimeout: headerTimeout,
+		ReadTimeout:       headerTimeout,
+		WriteTimeout:      answerTimeout,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    headerBytes,
+		ErrorLog:          zap.NewStdLog(s.log.WithOptions(zap.IncreaseLevel(zap.ErrorLevel))),
+	}
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		<-ctx.Done()
+		closeHTTP(h)
+	}()
+	if err := h.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serve http: %w", err)
+	}
+	<-stopped
+	return nil
+}
+
+// closeHTTP lets answers in flight finish for a moment, then cuts them.
+func closeHTTP(h *http.Server) {
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+	defer cancel()
+	if h.Shutdown(ctx) != nil {
+		h.Close()
+	}
+}
