@@ -3,6 +3,7 @@ package codec
 import (
 	"encoding/binary"
 	"slices"
+	"unsafe"
 )
 
 // tagSection is where the walk of one struct stands with its tagged fields.
@@ -180,6 +181,7 @@ func (c *Cursor) findTag(number uint32) bool {
 func Make[T any](c *Cursor, v **T) *T {
 	if c.mode != encoding {
 		*v = new(T)
+		c.spend(c.off, "tag", int(unsafe.Sizeof(**v)))
 	}
 	return *v
 }
