@@ -89,7 +89,7 @@ func (v *view) headerList() []Header {
 		return nil
 	}
 	list := make([]Header, v.headerCount)
-	c := cursor{rest: v.headers}
+	c := cursor{b: v.headers}
 	for i := range list {
 		list[i] = Header{Key: string(c.bytes()), Value: c.bytes()}
 	}

@@ -1,6 +1,9 @@
 package record
 
-import "errors"
+import (
+	"encoding/binary"
+	"errors"
+)
 
 // What can be wrong with a record. Fixed values, so that a walk allocates
 // nothing.
@@ -27,13 +30,13 @@ type walker struct{ rest []byte }
 
 // next reads one record and checks that its fields end where it does.
 func (w *walker) next(v *view) error {
-	size, n := varint(w.rest)
-	if n == 0 || size < 0 || size > int64(len(w.rest)-n) {
+	c := cursor{b: w.rest}
+	size := c.varint()
+	if c.bad || size < 0 || size > int64(len(c.b)-c.at) {
 		return errRecordSize
 	}
-	end := n + int(size)
-	c := cursor{rest: w.rest[n:end]}
-	w.rest = w.rest[end:]
+	end := c.at + int(size)
+	c.b, w.rest = c.b[:end], w.rest[end:]
 	return v.read(&c)
 }
 
@@ -47,8 +50,8 @@ func (v *view) read(c *cursor) error {
 	if c.bad {
 		return errRecordFields
 	}
-	v.headers = c.rest
-	if count == 0 && len(c.rest) == 0 {
+	v.headers = c.b[c.at:]
+	if count == 0 && len(v.headers) == 0 {
 		v.headerCount = 0
 		return nil
 	}
@@ -58,7 +61,7 @@ func (v *view) read(c *cursor) error {
 // checkHeaders walks the headers once, so that whoever reads them later need
 // not fear them. A header has at least two bytes, which bounds the count.
 func (v *view) checkHeaders(count int64, c *cursor) error {
-	if count < 0 || count > int64(len(c.rest)/2) {
+	if count < 0 || count > int64(len(v.headers)/2) {
 		return errHeaders
 	}
 	v.headerCount = int(count)
@@ -68,7 +71,7 @@ func (v *view) checkHeaders(count int64, c *cursor) error {
 		}
 		c.bytes()
 	}
-	if c.bad || len(c.rest) > 0 {
+	if c.bad || c.at < len(c.b) {
 		return errHeaders
 	}
 	return nil
@@ -76,25 +79,37 @@ func (v *view) checkHeaders(count int64, c *cursor) error {
 
 // cursor reads the fields of one record; once bad it stays bad.
 type cursor struct {
-	rest []byte
-	bad  bool
+	b   []byte
+	at  int
+	bad bool
 }
 
 func (c *cursor) skip() {
-	if len(c.rest) == 0 {
-		c.bad = true
-		return
-	}
-	c.rest = c.rest[1:]
+	c.at++
+	c.bad = c.bad || c.at > len(c.b)
 }
 
+// varint reads a zigzag varint. Most are one byte long: that case is small
+// enough to be inlined.
 func (c *cursor) varint() int64 {
-	x, n := varint(c.rest)
-	if n == 0 {
+	if c.at < len(c.b) && c.b[c.at] < 0x80 {
+		x := c.b[c.at]
+		c.at++
+		return int64(x>>1) ^ -int64(x&1)
+	}
+	return c.longVarint()
+}
+
+func (c *cursor) longVarint() int64 {
+	if c.bad || c.at > len(c.b) {
+		return 0
+	}
+	x, n := binary.Varint(c.b[c.at:])
+	if n <= 0 {
 		c.bad = true
 		return 0
 	}
-	c.rest = c.rest[n:]
+	c.at += n
 	return x
 }
 
@@ -104,27 +119,11 @@ func (c *cursor) bytes() []byte {
 	if size == -1 || c.bad {
 		return nil
 	}
-	if size < 0 || size > int64(len(c.rest)) {
+	if size < 0 || size > int64(len(c.b)-c.at) {
 		c.bad = true
 		return nil
 	}
-	field := c.rest[:size:size]
-	c.rest = c.rest[size:]
-	return field
-}
-
-// varint reads a zigzag varint of up to 10 bytes; n is 0 when there is none.
-func varint(b []byte) (x int64, n int) {
-	if len(b) > 0 && b[0] < 0x80 { // most are short
-		u := uint64(b[0])
-		return int64(u>>1) ^ -int64(u&1), 1
-	}
-	var u uint64
-	for i := range min(len(b), 10) {
-		u |= uint64(b[i]&0x7f) << (7 * i)
-		if b[i] < 0x80 {
-			return int64(u>>1) ^ -int64(u&1), i + 1
-		}
-	}
-	return 0, 0
+	from := c.at
+	c.at += int(size)
+	return c.b[from:c.at:c.at]
 }
