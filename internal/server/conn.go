@@ -1,0 +1,271 @@
+package server
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net"
+	"runtime/debug"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"kaasd/internal/kafka"
+
+	"go.uber.org/zap"
+)
+
+// restBytes is the read buffer of a connection.
+const restBytes = 512
+
+// errFinished ends a connection that has done what it was there for.
+var errFinished = errors.New("the connection is finished")
+
+// conn is one connection. Its goroutine reads, serves and writes; a flusher
+// writes instead while answers are outstanding.
+type conn struct {
+	server   *Server
+	door     *door
+	nc       net.Conn
+	raw      syscall.RawConn // nil when the transport has none
+	id       uint64
+	host     string
+	accepted time.Time
+
+	context context.Context // ends with the connection
+	cancel  context.CancelCauseFunc
+	session atomic.Pointer[Session]
+	parked  atomic.Pointer[context.CancelFunc] // ends the wait of a parked request
+	still   atomic.Bool                        // not reading: the lookout watches the peer
+
+	request Request
+	outlet  outlet
+	outbox  outbox
+	copies  bool // answers may be outstanding: frames must not lie in rest
+
+	// reading
+	active     time.Time // end of the last request
+	due        time.Time // when the read in progress is given up
+	armed      time.Time // the deadline of the socket, due or earlier
+	first, end int       // what is read and not yet served: rest[first:end]
+	rest       [restBytes]byte
+}
+
+func newConn(s *Server, d *door, nc net.Conn, host string, now time.Time) *conn {
+	c := &conn{server: s, door: d, nc: nc, id: s.ids.Add(1), host: host, accepted: now, active: now}
+	c.context, c.cancel = context.WithCancelCause(s.context)
+	if socket, ok := nc.(syscall.Conn); ok {
+		c.raw, _ = socket.SyscallConn()
+	}
+	nc.SetWriteDeadline(now.Add(s.options.WriteTimeout))
+	c.outlet.conn = c
+	c.request.park = c.park
+	return c
+}
+
+// run serves the connection until it ends.
+func (c *conn) run() {
+	defer c.server.running.Done()
+	err := c.serveAll()
+	c.close(err)
+}
+
+func (c *conn) serveAll() (err error) {
+	defer c.survive(&err)
+	session := c.server.handler.Connect(Conn{
+		ID: c.id, Listener: c.door.Listener, Remote: c.nc.RemoteAddr(), Local: c.nc.LocalAddr(),
+	})
+	c.session.Store(&session)
+	for {
+		bytes, f, err := c.next(session)
+		if err != nil {
+			return err
+		}
+		if err := c.answer(session, bytes, f); err != nil {
+			return err
+		}
+	}
+}
+
+// close ends everything the connection has and says why it ended.
+func (c *conn) close(why error) {
+	c.outbox.flush() // what is outstanding still goes out
+	if cause := context.Cause(c.context); cause != nil {
+		why = cause
+	}
+	c.cancel(why)
+	c.nc.Close()
+	if session := c.session.Load(); session != nil {
+		c.endSession(*session)
+	}
+	c.server.leave(c)
+	c.door.metrics.open.Dec()
+	c.logEnd(why)
+}
+
+func (c *conn) endSession(session Session) {
+	var err error
+	defer c.survive(&err)
+	session.End()
+}
+
+func (c *conn) logEnd(why error) {
+	var bad *badFrame
+	switch {
+	case errors.As(why, &bad):
+		c.door.metrics.badFrames.Inc()
+		c.server.note(zap.InfoLevel, "not a frame of Kafka, connection closed", c.host, c.fields(why)...)
+	default:
+		if entry := c.server.log.Check(zap.DebugLevel, "connection closed"); entry != nil {
+			entry.Write(c.fields(why)...)
+		}
+	}
+}
+
+func (c *conn) fields(err error) []zap.Field {
+	return []zap.Field{zap.String("listener", c.door.Name), zap.Stringer("peer", c.nc.RemoteAddr()), zap.Error(err)}
+}
+
+// survive turns a panic into an error: one request must not end the others.
+func (c *conn) survive(err *error) {
+	if p := recover(); p != nil {
+		*err = fmt.Errorf("panic: %v", p)
+		c.server.log.Error("panic while serving a connection",
+			append(c.fields(*err), zap.ByteString("stack", debug.Stack()))...)
+	}
+}
+
+// interrupt tells the connection that the server stops: what waits ends, and
+// what is written must go out soon.
+func (c *conn) interrupt(now time.Time) {
+	c.nc.SetReadDeadline(now)
+	c.nc.SetWriteDeadline(now.Add(patience(c.server.options.WriteTimeout, true)))
+	c.unpark()
+}
+
+// abort ends the connection at once.
+func (c *conn) abort(why error) {
+	c.cancel(why)
+	c.nc.Close()
+}
+
+func (c *conn) stopping() bool { return c.server.stopped.Load() != nil }
+
+// answer serves one frame and sees its answer on the way.
+func (c *conn) answer(session Session, bytes []byte, f *frame) error {
+	if !isProduce(bytes) {
+		if err := c.outbox.flush(); err != nil {
+			f.free()
+			return err
+		}
+	}
+	c.request.Frame = bytes
+	a, err := c.serve(session)
+	c.request.Frame = nil
+	d := delivery{answer: a, frame: f}
+	if err != nil {
+		d.drop()
+		return err
+	}
+	err = c.dispatch(d)
+	c.active = time.Now()
+	return err
+}
+
+// dispatch delivers an answer, or leaves that to the flusher.
+func (c *conn) dispatch(d delivery) error {
+	if c.mayWait(d) {
+		return c.outbox.add(c, d)
+	}
+	if err := c.outbox.flush(); err != nil {
+		d.drop()
+		return err
+	}
+	c.copies = c.copies || d.answer.Wait != nil
+	return c.deliver(d)
+}
+
+func (c *conn) serve(session Session) (a Answer, err error) {
+	defer c.survive(&err)
+	c.request.Received = time.Now()
+	return session.Serve(c.context, &c.request)
+}
+
+// mayWait says whether the answer may be outstanding while the connection
+// reads on. A frame that lies in the read buffer cannot: it would be
+// overwritten. From the first such answer on frames are copied.
+func (c *conn) mayWait(d delivery) bool {
+	a := d.answer
+	if a.Alone || a.Close || a.Mute != nil || a.Delay > 0 {
+		return false
+	}
+	if a.Wait != nil {
+		return d.frame != nil
+	}
+	return c.outbox.pending()
+}
+
+// isProduce peeks at the api key of a frame: only Produce may be served
+// while answers are outstanding.
+func isProduce(frame []byte) bool {
+	return len(frame) >= 2 && kafka.APIKey(binary.BigEndian.Uint16(frame)) == kafka.KeyProduce
+}
+
+// delivery is an answer on its way, with the frame it answers.
+type delivery struct {
+	answer Answer
+	frame  *frame
+}
+
+// deliver waits as the answer asks, writes it, and mutes.
+func (c *conn) deliver(d delivery) error {
+	if d.answer.Mute != nil {
+		defer d.answer.Mute.Done()
+	}
+	if err := c.send(d); err != nil {
+		return err
+	}
+	if d.answer.Mute != nil {
+		if err := c.mute(d.answer.Mute); err != nil {
+			return err
+		}
+	}
+	if d.answer.Close {
+		return errFinished
+	}
+	return nil
+}
+
+// send waits as the answer asks and writes it; the frame and the payload are
+// gone afterwards.
+func (c *conn) send(d delivery) error {
+	defer d.release()
+	if d.answer.Wait != nil {
+		if err := d.answer.Wait(c.context); err != nil {
+			return fmt.Errorf("wait for the commit of an answer: %w", err)
+		}
+	}
+	if d.answer.Delay > 0 {
+		if err := c.delay(d.answer.Delay); err != nil {
+			return err
+		}
+	}
+	return c.outlet.write(d.answer.Payload)
+}
+
+// release gives back the memory of the answer and its frame.
+func (d delivery) release() {
+	if d.answer.Payload != nil {
+		d.answer.Payload.Release()
+	}
+	d.frame.free()
+}
+
+// drop ends a delivery that will not be made.
+func (d delivery) drop() {
+	d.release()
+	if d.answer.Mute != nil {
+		d.answer.Mute.Done()
+	}
+}

@@ -1,0 +1,61 @@
+// Package server holds the sockets: it accepts connections, cuts the byte
+// stream into frames, hands each frame to the session of its connection, and
+// writes the answers in the order of the requests.
+//
+// One goroutine serves a connection, one request at a time: read, serve,
+// write, and if the answer mutes, do not read until the mute has passed. A
+// peer that sends more meanwhile fills its socket and is pushed back by TCP.
+// The one exception are answers that only wait for a commit (Answer.Wait): up
+// to Options.Outstanding of them wait in order while the connection reads on.
+//
+// # Memory
+//
+// A connection at rest is its goroutine and a read buffer of 512 bytes.
+// Requests that fit are served where they lie; larger ones get a pooled buffer
+// for as long as they are in progress:
+//
+//	frame size      buffer                              from queued.max.request.bytes
+//	..508 B         the connection's own                no
+//	..4 KiB         4 KiB class, pooled                 no
+//	..1 MiB         class by powers of two, pooled      yes
+//	above           grown as bytes arrive, dropped      yes
+//
+// A buffer begins with at most 256 KiB and grows when that much has really
+// arrived, so the size a peer announces costs nothing. Memory is taken in
+// pieces of at most 256 KiB; who waits for a piece does not read. A frame
+// takes at most a quarter of the pool. When it can go no further the oldest
+// waiting frame gets the one seat outside the pool and is no longer counted in
+// it, so something always finishes and the total stays below the pool plus one
+// frame.
+//
+// # Time limits
+//
+//	a connection at rest, or a small frame begun    Options.IdleTimeout since the last answer
+//	not past authentication                         Options.LoginTimeout since accept
+//	a frame above 4 KiB                             160 KiB in each 10 s
+//	an answer                                       Options.WriteTimeout without a byte taken
+//
+// Deadlines of the sockets are armed lazily: one that fires early is compared
+// with what is due and armed again, so that a request costs no timer.
+//
+// # Peers that go away
+//
+// While nothing is read (a parked request, a mute, a wait for memory) one
+// goroutine, the lookout, looks at the sockets concerned every 750 ms and
+// peeks for one byte without taking it. An end of file or a reset ends the
+// connection's context. Data that waits in the socket hides an end of file
+// behind it; then it is found when the connection is read again.
+//
+// # Stopping
+//
+// When the context of Run ends, listeners close, mutes and parked requests
+// end, answers in flight are finished with a shorter patience for peers that
+// take no bytes, and every connection closes. What is left after
+// Options.DrainTimeout is cut.
+//
+// # Locks
+//
+// Server.mu guards the set of connections; memory.mu, outbox.mu and
+// repeats.mu are leaves. None is held across a wait, and none is taken while
+// another is held.
+package server

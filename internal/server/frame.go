@@ -1,0 +1,96 @@
+package server
+
+import (
+	"math/bits"
+	"sync"
+)
+
+const (
+	smallFrame  = 4 << 10 // bytes; up to here a frame is not counted
+	largestPool = 1 << 20 // bytes; buffers above are dropped after use
+)
+
+// buffer is pooled memory of one size class.
+type buffer struct{ bytes []byte }
+
+// buffers holds a pool per size class, 4 KiB to 1 MiB by powers of two.
+var buffers [9]sync.Pool
+
+// class is the size class of n bytes, which are at most largestPool.
+func class(n int) int {
+	return max(bits.Len(uint(max(n, 1)-1))-12, 0)
+}
+
+// capacity is how many bytes a buffer for n bytes really has.
+func capacity(n int) int {
+	if n > largestPool {
+		return n
+	}
+	return smallFrame << class(n)
+}
+
+// newBuffer borrows a buffer of capacity(n) bytes; its content is undefined.
+func newBuffer(n int) *buffer {
+	if n > largestPool {
+		return &buffer{bytes: make([]byte, n)}
+	}
+	if b, ok := buffers[class(n)].Get().(*buffer); ok {
+		return b
+	}
+	return &buffer{bytes: make([]byte, capacity(n))}
+}
+
+func (b *buffer) free() {
+	if b != nil && len(b.bytes) <= largestPool {
+		buffers[class(len(b.bytes))].Put(b)
+	}
+}
+
+// frame is the memory of one request in progress that does not lie in the
+// connection's own read buffer.
+type frame struct {
+	memory *memory
+	buffer *buffer
+	loan   loan
+}
+
+var frames = sync.Pool{New: func() any { return new(frame) }}
+
+func newFrame(m *memory) *frame {
+	f := frames.Get().(*frame)
+	f.memory = m
+	return f
+}
+
+// grow moves the first have bytes into a buffer for n bytes.
+func (f *frame) grow(have, n int) {
+	next := newBuffer(n)
+	if f.buffer != nil {
+		copy(next.bytes, f.buffer.bytes[:have])
+		f.buffer.free()
+	}
+	f.buffer = next
+}
+
+// free gives back what the frame holds; nil holds nothing.
+func (f *frame) free() {
+	if f == nil {
+		return
+	}
+	f.buffer.free()
+	f.memory.give(&f.loan)
+	*f = frame{}
+	frames.Put(f)
+}
+
+// step is the capacity a frame of size bytes needs next when have of them
+// have arrived: a quarter of it, or half of it above 1 MiB, is really there.
+func step(have, size int) int {
+	switch {
+	case have < piece:
+		return capacity(min(size, piece))
+	case have < largestPool:
+		return capacity(min(size, 4*have, largestPool))
+	}
+	return capacity(min(size, 2*have))
+}

@@ -1,0 +1,124 @@
+package server
+
+import (
+	"context"
+	"slices"
+	"sync"
+)
+
+// piece is the most that is taken from the pool at once, in bytes.
+const piece = 256 << 10
+
+// memory is the pool that the frames in progress share. It counts bytes and
+// owns none.
+type memory struct {
+	limit int64 // bytes
+	share int64 // the most one frame holds of the pool
+
+	mu      sync.Mutex
+	used    int64
+	seat    *loan   // the frame that is outside the pool
+	waiting []*loan // oldest frame first
+	born    uint64
+}
+
+// loan is what one frame holds. The zero value holds nothing.
+type loan struct {
+	held  int64
+	born  uint64 // order of the first take; 0 before it
+	need  int64  // while waiting
+	ready chan struct{}
+}
+
+func newMemory(limit int64) *memory {
+	return &memory{limit: limit, share: max(limit/4, piece)}
+}
+
+// wait ends when a loan that tryTake put in the queue has got its memory.
+func (m *memory) wait(ctx context.Context, stop <-chan struct{}, l *loan) error {
+	var err error
+	select {
+	case <-l.ready:
+		return nil
+	case <-ctx.Done():
+		err = context.Cause(ctx)
+	case <-stop:
+		err = errStopping
+	}
+	m.leave(l)
+	return err
+}
+
+// tryTake takes n bytes at once, or puts the loan in the queue and says no.
+func (m *memory) tryTake(l *loan, n int64) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if l.born == 0 {
+		m.born++
+		l.born = m.born
+	}
+	if m.fits(l, n) {
+		m.add(l, n)
+		return true
+	}
+	l.need, l.ready = n, make(chan struct{})
+	at, _ := slices.BinarySearchFunc(m.waiting, l.born, func(w *loan, born uint64) int {
+		return int(int64(w.born) - int64(born))
+	})
+	m.waiting = slices.Insert(m.waiting, at, l)
+	m.grant()
+	return false
+}
+
+func (m *memory) fits(l *loan, n int64) bool {
+	return l == m.seat || (m.used+n <= m.limit && l.held+n <= m.share)
+}
+
+func (m *memory) add(l *loan, n int64) {
+	l.held += n
+	if l != m.seat {
+		m.used += n
+	}
+}
+
+// grant serves the waiting: the oldest gets the seat when it is free, the
+// others what the pool still has.
+func (m *memory) grant() {
+	m.waiting = slices.DeleteFunc(m.waiting, func(l *loan) bool {
+		if m.seat == nil {
+			m.seat = l
+			m.used -= l.held
+		}
+		if !m.fits(l, l.need) {
+			return false
+		}
+		m.add(l, l.need)
+		l.need = 0
+		close(l.ready)
+		return true
+	})
+}
+
+// leave takes a loan out of the queue; what it was granted meanwhile stays
+// with it until give.
+func (m *memory) leave(l *loan) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.waiting = slices.DeleteFunc(m.waiting, func(w *loan) bool { return w == l })
+}
+
+// give returns all that the loan holds.
+func (m *memory) give(l *loan) {
+	if l.born == 0 {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if l == m.seat {
+		m.seat = nil
+	} else {
+		m.used -= l.held
+	}
+	*l = loan{}
+	m.grant()
+}

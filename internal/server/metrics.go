@@ -1,0 +1,52 @@
+package server
+
+import "github.com/prometheus/client_golang/prometheus"
+
+// rejection is why a connection was closed at accept.
+type rejection string
+
+const (
+	byLimit    rejection = "limit"
+	byQuota    rejection = "quota"
+	byDraining rejection = "draining"
+)
+
+// metrics counts what happens to the connections of one listener.
+type metrics struct {
+	open      prometheus.Gauge
+	accepted  prometheus.Counter
+	rejected  map[rejection]prometheus.Counter
+	badFrames prometheus.Counter
+}
+
+// newMetrics registers the families and makes every series of the listeners,
+// so that all exist with 0 from the start.
+func newMetrics(reg prometheus.Registerer, listeners []Listener) []metrics {
+	if reg == nil {
+		reg = prometheus.NewRegistry()
+	}
+	label := []string{"listener"}
+	open := prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Name: "kaasd_connections", Help: "Open connections."}, label)
+	accepted := prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "kaasd_connections_accepted_total", Help: "Connections accepted."}, label)
+	rejected := prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "kaasd_connections_rejected_total", Help: "Connections closed at accept, by reason."}, []string{"listener", "reason"})
+	badFrames := prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "kaasd_bad_frames_total", Help: "Frames that were not Kafka's, too large or cut off."}, label)
+	reg.MustRegister(open, accepted, rejected, badFrames)
+
+	all := make([]metrics, len(listeners))
+	for i, l := range listeners {
+		all[i] = metrics{
+			open:      open.WithLabelValues(l.Name),
+			accepted:  accepted.WithLabelValues(l.Name),
+			rejected:  map[rejection]prometheus.Counter{},
+			badFrames: badFrames.WithLabelValues(l.Name),
+		}
+		for _, why := range []rejection{byLimit, byQuota, byDraining} {
+			all[i].rejected[why] = rejected.WithLabelValues(l.Name, string(why))
+		}
+	}
+	return all
+}

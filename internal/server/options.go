@@ -1,0 +1,109 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"net"
+	"strconv"
+	"time"
+)
+
+// Options are the limits of a server. None changes while it runs.
+type Options struct {
+	Listeners []Listener // listeners; at least one
+
+	MaxConnections      int // max.connections
+	MaxConnectionsPerIP int // max.connections.per.ip
+
+	IdleTimeout  time.Duration // connections.max.idle.ms; 0 is no limit
+	LoginTimeout time.Duration // from accept until Session.Established
+	WriteTimeout time.Duration // connections.write.timeout.ms
+	DrainTimeout time.Duration // shutdown.timeout
+
+	MaxRequestBytes int   // socket.request.max.bytes; Session.Admit may be stricter
+	MaxLoginBytes   int   // sasl.server.max.receive.size, until Session.Established
+	RequestMemory   int64 // queued.max.request.bytes, for all frames in progress
+
+	Outstanding int // answers of one connection that may wait for a commit
+
+	Admitter Admitter // judges at accept; nil admits everybody
+}
+
+// DefaultOptions are Kafka's defaults where Kafka has the setting. The
+// listeners are left to the caller.
+func DefaultOptions() Options {
+	return Options{
+		MaxConnections:      math.MaxInt32,
+		MaxConnectionsPerIP: math.MaxInt32,
+		IdleTimeout:         10 * time.Minute,
+		LoginTimeout:        30 * time.Second,
+		WriteTimeout:        30 * time.Second,
+		DrainTimeout:        30 * time.Second,
+		MaxRequestBytes:     100 << 20,
+		MaxLoginBytes:       512 << 10,
+		RequestMemory:       64 << 20,
+		Outstanding:         5,
+	}
+}
+
+// Validate reports every fault of the options, joined.
+func (o Options) Validate() error {
+	faults := o.validateListeners()
+	for _, c := range []struct {
+		name  string
+		value int64
+		least int64
+	}{
+		{"max.connections", int64(o.MaxConnections), 1},
+		{"max.connections.per.ip", int64(o.MaxConnectionsPerIP), 1},
+		{"connections.max.idle.ms", o.IdleTimeout.Milliseconds(), 0},
+		{"login timeout in ms", o.LoginTimeout.Milliseconds(), 1},
+		{"connections.write.timeout.ms", o.WriteTimeout.Milliseconds(), 1},
+		{"shutdown.timeout in ms", o.DrainTimeout.Milliseconds(), 0},
+		{"socket.request.max.bytes", int64(o.MaxRequestBytes), 1},
+		{"sasl.server.max.receive.size", int64(o.MaxLoginBytes), 1},
+		{"queued.max.request.bytes", o.RequestMemory, 1 << 20},
+		{"outstanding answers", int64(o.Outstanding), 1},
+	} {
+		if c.value < c.least {
+			faults = append(faults, fmt.Errorf("%s %d: must be at least %d", c.name, c.value, c.least))
+		}
+	}
+	return errors.Join(faults...)
+}
+
+func (o Options) validateListeners() []error {
+	if len(o.Listeners) == 0 {
+		return []error{errors.New("listeners: at least one is needed")}
+	}
+	var faults []error
+	seen := map[string]bool{}
+	for _, l := range o.Listeners {
+		if l.Name == "" {
+			faults = append(faults, fmt.Errorf("listeners: %q has no name", l.Address))
+		}
+		if seen[l.Name] {
+			faults = append(faults, fmt.Errorf("listeners: the name %s is there twice", l.Name))
+		}
+		seen[l.Name] = true
+		if l.Protocol != Plaintext && l.Protocol != SASLPlaintext {
+			faults = append(faults, fmt.Errorf("listeners: %s: protocol %q is not served (PLAINTEXT and SASL_PLAINTEXT are)", l.Name, l.Protocol))
+		}
+		if err := checkAddress(l.Address); err != nil {
+			faults = append(faults, fmt.Errorf("listeners: %s: %w", l.Name, err))
+		}
+	}
+	return faults
+}
+
+func checkAddress(address string) error {
+	_, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return fmt.Errorf("address %q is not host:port", address)
+	}
+	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+		return fmt.Errorf("port %q of %q is not between 0 and 65535", port, address)
+	}
+	return nil
+}

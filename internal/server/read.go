@@ -1,0 +1,305 @@
+package server
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+)
+
+// The least a frame above 4 KiB must gain in a window.
+const (
+	paceWindow = 10 * time.Second
+	paceBytes  = 16 << 10 * 10
+)
+
+// sizeBytes is the length of the size before each frame.
+const sizeBytes = 4
+
+var (
+	errIdle  = errors.New("idle for too long")
+	errLogin = errors.New("not logged in within the time")
+	errDue   = errors.New("a read has taken too long")
+)
+
+// badFrame is what is wrong with bytes that make no frame.
+type badFrame struct{ cause error }
+
+func (e *badFrame) Error() string { return e.cause.Error() }
+func (e *badFrame) Unwrap() error { return e.cause }
+
+func badFramef(format string, args ...any) error {
+	return &badFrame{fmt.Errorf(format, args...)}
+}
+
+// next reads one frame. Its bytes lie in the read buffer, or in memory of the
+// frame that comes with them.
+func (c *conn) next(session Session) ([]byte, *frame, error) {
+	if c.stopping() {
+		return nil, nil, errStopping
+	}
+	limit, late := c.patience(session)
+	c.until(limit)
+	size, err := c.size(session)
+	if err != nil {
+		return nil, nil, c.whyEnded(err, late)
+	}
+	bytes, f, err := c.body(size, limit)
+	if err != nil {
+		f.free()
+		return nil, nil, c.whyEnded(err, late)
+	}
+	return bytes, f, nil
+}
+
+// patience is until when the next frame must be there, and what is wrong if
+// it is not.
+func (c *conn) patience(session Session) (time.Time, error) {
+	limit := c.active.Add(c.server.options.IdleTimeout)
+	if c.server.options.IdleTimeout == 0 {
+		limit = c.active.Add(time.Hour * 24 * 365 * 10)
+	}
+	if !session.Established() {
+		if login := c.accepted.Add(c.server.options.LoginTimeout); login.Before(limit) {
+			return login, errLogin
+		}
+	}
+	return limit, errIdle
+}
+
+// whyEnded names the end of a read.
+func (c *conn) whyEnded(err, late error) error {
+	begun := c.end > c.first
+	switch {
+	case errors.Is(err, errDue) && begun:
+		return &badFrame{fmt.Errorf("a frame was begun and not finished: %w", late)}
+	case errors.Is(err, errDue):
+		return late
+	case errors.Is(err, io.EOF) && begun:
+		return &badFrame{io.ErrUnexpectedEOF}
+	}
+	return err
+}
+
+// size reads and judges the size of the next frame, with the head of the
+// frame as far as it names the request.
+func (c *conn) size(session Session) (int, error) {
+	if err := c.need(sizeBytes); err != nil {
+		return 0, err
+	}
+	size := int(int32(binary.BigEndian.Uint32(c.rest[c.first:])))
+	if err := c.judge(session, size); err != nil {
+		return 0, err
+	}
+	if err := c.need(sizeBytes + min(size, 4)); err != nil {
+		return 0, err
+	}
+	head := c.rest[c.first+sizeBytes : min(c.end, c.first+sizeBytes+size)]
+	if err := session.Admit(size, head); err != nil {
+		return 0, &badFrame{err}
+	}
+	return size, nil
+}
+
+// judge refuses what cannot be a frame whatever follows.
+func (c *conn) judge(session Session, size int) error {
+	head := [sizeBytes]byte(c.rest[c.first:])
+	if what := foreign(head); what != "" {
+		return badFramef("%s on a port of Kafka", what)
+	}
+	if size < 0 {
+		return badFramef("frame of %d bytes", size)
+	}
+	if size > c.server.options.MaxRequestBytes {
+		return badFramef("frame of %d bytes is larger than socket.request.max.bytes %d", size, c.server.options.MaxRequestBytes)
+	}
+	if size > c.server.options.MaxLoginBytes && !session.Established() {
+		return badFramef("frame of %d bytes before the login is larger than sasl.server.max.receive.size %d", size, c.server.options.MaxLoginBytes)
+	}
+	return nil
+}
+
+// foreign names another protocol by its first four bytes.
+func foreign(head [sizeBytes]byte) string {
+	switch string(head[:]) {
+	case "GET ", "HEAD", "POST", "PUT ", "DELE", "OPTI", "PATC", "CONN", "PRI ":
+		return "HTTP"
+	}
+	if head[0] == 0x16 && head[1] == 3 { // handshake record, RFC 8446 section 5.1
+		return "TLS"
+	}
+	return ""
+}
+
+// body takes the frame whose size and head have been read.
+func (c *conn) body(size int, limit time.Time) ([]byte, *frame, error) {
+	if size <= restBytes-sizeBytes {
+		return c.smallBody(size)
+	}
+	f := newFrame(c.server.memory)
+	c.first += sizeBytes
+	if size <= smallFrame {
+		f.grow(0, size)
+		have := c.takeRest(f.buffer.bytes[:size])
+		for have < size {
+			n, err := c.fill(f.buffer.bytes[have:size])
+			if err != nil {
+				return nil, f, cutOff(err)
+			}
+			have += n
+		}
+		return f.buffer.bytes[:size:size], f, nil
+	}
+	return c.largeBody(f, size, limit)
+}
+
+// smallBody serves from the read buffer, or from a copy when answers may be
+// outstanding.
+func (c *conn) smallBody(size int) ([]byte, *frame, error) {
+	if err := c.need(sizeBytes + size); err != nil {
+		return nil, nil, err
+	}
+	from := c.first + sizeBytes
+	c.first = from + size
+	bytes := c.rest[from:c.first:c.first]
+	if !c.copies {
+		return bytes, nil, nil
+	}
+	f := newFrame(c.server.memory)
+	f.grow(0, size)
+	copy(f.buffer.bytes, bytes)
+	return f.buffer.bytes[:size:size], f, nil
+}
+
+// largeBody reads a frame into memory that grows as its bytes arrive, as
+// long as they arrive fast enough.
+func (c *conn) largeBody(f *frame, size int, limit time.Time) ([]byte, *frame, error) {
+	have, gained := 0, 0
+	for have < size {
+		if f.buffer == nil || have == len(f.buffer.bytes) {
+			if err := c.lend(f, have, size); err != nil {
+				return nil, f, err
+			}
+			gained = 0
+			c.until(c.window(limit))
+		}
+		room := f.buffer.bytes[have:min(size, len(f.buffer.bytes))]
+		n := c.takeRest(room)
+		if n == 0 {
+			var err error
+			n, err = c.fill(room)
+			if errors.Is(err, errDue) && gained >= paceBytes {
+				gained = 0
+				c.until(c.window(limit))
+				continue
+			}
+			if err != nil {
+				return nil, f, cutOff(err)
+			}
+		}
+		have, gained = have+n, gained+n
+	}
+	return f.buffer.bytes[:size:size], f, nil
+}
+
+// window is the end of the time in which a large frame must gain its bytes.
+// A connection that is not logged in has no more time than it had.
+func (c *conn) window(limit time.Time) time.Time {
+	end := time.Now().Add(paceWindow)
+	if limit.Before(end) && limit.Equal(c.accepted.Add(c.server.options.LoginTimeout)) {
+		return limit
+	}
+	return end
+}
+
+// lend takes the memory for the next step of a large frame and grows it.
+func (c *conn) lend(f *frame, have, size int) error {
+	next := step(have, size)
+	for f.loan.held < int64(next) {
+		n := min(int64(next)-f.loan.held, piece)
+		if c.server.memory.tryTake(&f.loan, n) {
+			continue
+		}
+		c.still.Store(true)
+		err := c.server.memory.wait(c.context, c.server.stopping, &f.loan)
+		c.still.Store(false)
+		if err != nil {
+			return err
+		}
+	}
+	f.grow(have, next)
+	return nil
+}
+
+// cutOff is err, where an end of file is in the middle of a frame.
+func cutOff(err error) error {
+	switch {
+	case errors.Is(err, io.EOF):
+		return &badFrame{io.ErrUnexpectedEOF}
+	case errors.Is(err, errDue):
+		return badFramef("a frame arrives too slowly")
+	}
+	return err
+}
+
+// takeRest moves what the read buffer has into p.
+func (c *conn) takeRest(p []byte) int {
+	n := copy(p, c.rest[c.first:c.end])
+	c.first += n
+	return n
+}
+
+// need reads until n bytes are in the read buffer.
+func (c *conn) need(n int) error {
+	for c.end-c.first < n {
+		if c.first > 0 {
+			c.end = copy(c.rest[:], c.rest[c.first:c.end])
+			c.first = 0
+		}
+		got, err := c.fill(c.rest[c.end:])
+		if err != nil {
+			return err
+		}
+		c.end += got
+	}
+	return nil
+}
+
+// until says when reads are given up. The deadline of the socket is moved
+// only when it would fire too late.
+func (c *conn) until(due time.Time) {
+	c.due = due
+	if c.armed.IsZero() || c.armed.After(due) {
+		c.arm()
+	}
+}
+
+func (c *conn) arm() {
+	c.armed = c.due
+	c.nc.SetReadDeadline(c.due)
+	if c.stopping() { // interrupt may have come before
+		c.nc.SetReadDeadline(time.Now())
+	}
+}
+
+// fill reads at least one byte.
+func (c *conn) fill(p []byte) (int, error) {
+	for {
+		n, err := c.nc.Read(p)
+		switch {
+		case n > 0:
+			return n, nil
+		case err == nil:
+		case !errors.Is(err, os.ErrDeadlineExceeded):
+			return 0, err
+		case c.stopping():
+			return 0, errStopping
+		case !time.Now().Before(c.due):
+			return 0, errDue
+		default:
+			c.arm()
+		}
+	}
+}

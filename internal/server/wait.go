@@ -1,0 +1,127 @@
+package server
+
+import (
+	"context"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// lookEvery is how often the peers of connections that do not read are looked
+// at: within a second means before it has passed.
+const lookEvery = 750 * time.Millisecond
+
+// mute does not read until the mute has passed.
+func (c *conn) mute(m Mute) error {
+	c.still.Store(true)
+	defer c.still.Store(false)
+	var timer *time.Timer
+	for {
+		changed := m.Changed() // before Remaining: a change between the two is seen
+		left := m.Remaining(time.Now())
+		if left <= 0 {
+			return nil
+		}
+		if timer == nil {
+			timer = time.NewTimer(left)
+			defer timer.Stop()
+		} else {
+			timer.Reset(left)
+		}
+		select {
+		case <-timer.C:
+		case <-changed:
+		case <-c.context.Done():
+			return context.Cause(c.context)
+		case <-c.server.stopping:
+			return errStopping
+		}
+	}
+}
+
+// delay holds an answer back.
+func (c *conn) delay(d time.Duration) error {
+	c.still.Store(true)
+	defer c.still.Store(false)
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-c.context.Done():
+		return context.Cause(c.context)
+	case <-c.server.stopping:
+		return errStopping
+	}
+}
+
+// park is Request.Park for this connection.
+func (c *conn) park(ctx context.Context) (context.Context, func()) {
+	parked, cancel := context.WithCancel(ctx)
+	c.parked.Store(&cancel)
+	c.still.Store(true)
+	if c.stopping() { // interrupt may have come before
+		cancel()
+	}
+	return parked, func() {
+		c.still.Store(false)
+		c.parked.Store(nil)
+		cancel()
+	}
+}
+
+// unpark ends the wait of a parked request.
+func (c *conn) unpark() {
+	if cancel := c.parked.Load(); cancel != nil {
+		(*cancel)()
+	}
+}
+
+// lookOut ends the connections that do not read and whose peer is gone,
+// until the server stops.
+func (s *Server) lookOut() {
+	ticker := time.NewTicker(lookEvery)
+	defer ticker.Stop()
+	var watched []*conn
+	for {
+		select {
+		case <-ticker.C:
+		case <-s.stopping:
+			return
+		}
+		watched = s.still(watched[:0])
+		for _, c := range watched {
+			if c.peerGone() {
+				c.abort(errGone)
+			}
+		}
+		clear(watched)
+	}
+}
+
+// still appends the connections that do not read.
+func (s *Server) still(to []*conn) []*conn {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for c := range s.conns {
+		if c.still.Load() {
+			to = append(to, c)
+		}
+	}
+	return to
+}
+
+// peerGone looks for an end of file or a reset, without taking a byte. What
+// waits in the socket hides an end of file behind it.
+func (c *conn) peerGone() bool {
+	if c.raw == nil {
+		return false
+	}
+	gone := false
+	err := c.raw.Control(func(fd uintptr) {
+		var one [1]byte
+		n, _, err := unix.Recvfrom(int(fd), one[:], unix.MSG_PEEK|unix.MSG_DONTWAIT)
+		gone = err == nil && n == 0 || err != nil && err != unix.EAGAIN && err != unix.EINTR
+	})
+	return gone || err != nil
+}

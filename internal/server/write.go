@@ -1,0 +1,147 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"time"
+)
+
+const (
+	gatherBytes = 16 << 10 // small parts of an answer are written together
+	smallPart   = 4 << 10
+
+	stopPatience = 2 * time.Second // with a peer that takes nothing, at a stop
+)
+
+var errStalled = errors.New("the peer takes no bytes")
+
+// outlet is the writer a payload goes to. Small parts are gathered and leave
+// with the large part after them in one call.
+type outlet struct {
+	conn   *conn
+	left   int     // bytes of the payload still to come
+	gather *buffer // nil when nothing is gathered
+	filled int
+	parts  [2][]byte
+	vector net.Buffers
+}
+
+// patience is how long a write may go without progress.
+func patience(timeout time.Duration, stopping bool) time.Duration {
+	if stopping {
+		return min(timeout, stopPatience)
+	}
+	return timeout
+}
+
+// write writes a payload; nil writes nothing.
+func (o *outlet) write(p Payload) error {
+	if p == nil {
+		return nil
+	}
+	o.left = p.Size()
+	defer o.reset()
+	if _, err := p.WriteTo(o); err != nil {
+		return fmt.Errorf("write an answer: %w", err)
+	}
+	if o.left != 0 {
+		return fmt.Errorf("an answer lacks %d of its %d bytes", o.left, p.Size())
+	}
+	return nil
+}
+
+func (o *outlet) reset() {
+	o.gather.free()
+	o.gather, o.filled, o.left = nil, 0, 0
+}
+
+// Write sends p, or keeps it for the next part when it is small and not the
+// last.
+func (o *outlet) Write(p []byte) (int, error) {
+	if len(p) > o.left {
+		return 0, fmt.Errorf("the answer is longer than it said, by %d bytes", len(p)-o.left)
+	}
+	o.left -= len(p)
+	if o.left > 0 && len(p) < smallPart && o.filled+len(p) <= gatherBytes {
+		if o.gather == nil {
+			o.gather = newBuffer(gatherBytes)
+		}
+		o.filled += copy(o.gather.bytes[o.filled:], p)
+		return len(p), nil
+	}
+	if o.filled == 0 {
+		return o.conn.write(p)
+	}
+	o.parts = [2][]byte{o.gather.bytes[:o.filled], p}
+	o.vector, o.filled = o.parts[:], 0
+	err := o.conn.writev(&o.vector)
+	o.parts = [2][]byte{}
+	if err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// write sends all of p.
+func (c *conn) write(p []byte) (int, error) {
+	progress, sent := time.Now(), 0
+	for {
+		n, err := c.nc.Write(p[sent:])
+		sent += n
+		if err == nil {
+			return sent, nil
+		}
+		if err := c.goOn(err, n > 0, &progress); err != nil {
+			return sent, err
+		}
+	}
+}
+
+// writev sends all parts in one call, or as many as it takes.
+func (c *conn) writev(v *net.Buffers) error {
+	progress := time.Now()
+	for {
+		n, err := v.WriteTo(c.nc)
+		if err == nil {
+			return nil
+		}
+		if err := c.goOn(err, n > 0, &progress); err != nil {
+			return err
+		}
+	}
+}
+
+// goOn judges a write that did not finish: a deadline that fired is armed
+// again while the peer still takes bytes or has time left to.
+func (c *conn) goOn(err error, moved bool, progress *time.Time) error {
+	if !errors.Is(err, os.ErrDeadlineExceeded) {
+		return err
+	}
+	now := time.Now()
+	if moved {
+		*progress = now
+	}
+	if due := c.writeDue(*progress); now.Before(due) {
+		c.nc.SetWriteDeadline(due)
+		if stopped := c.server.stopped.Load(); stopped != nil { // interrupt may have come before
+			c.nc.SetWriteDeadline(c.writeDue(*progress))
+		}
+		return nil
+	}
+	return errStalled
+}
+
+// writeDue is when a write without progress since then is given up.
+func (c *conn) writeDue(progress time.Time) time.Time {
+	timeout := c.server.options.WriteTimeout
+	stopped := c.server.stopped.Load()
+	if stopped == nil {
+		return progress.Add(timeout)
+	}
+	if progress.Before(*stopped) {
+		progress = *stopped
+	}
+	return progress.Add(patience(timeout, true))
+}
