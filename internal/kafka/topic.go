@@ -40,6 +40,16 @@ func ParseTopicID(s string) (TopicID, error) {
 	return id, nil
 }
 
+// MarshalText writes the id as String does.
+func (id TopicID) MarshalText() ([]byte, error) { return []byte(id.String()), nil }
+
+// UnmarshalText reads what MarshalText writes.
+func (id *TopicID) UnmarshalText(text []byte) error {
+	parsed, err := ParseTopicID(string(text))
+	*id = parsed
+	return err
+}
+
 // MaxTopicName is the longest topic name Kafka allows, in bytes.
 const MaxTopicName = 249
 

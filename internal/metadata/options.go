@@ -1,0 +1,71 @@
+package metadata
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"kaasd/internal/kafka"
+	"kaasd/internal/storage"
+)
+
+// LogPartition names the metadata log. No topic of a client may have the
+// name.
+var LogPartition = kafka.TopicPartition{Topic: "__kaasd_metadata", Partition: 0}
+
+// LogID is the topic id of the metadata log, the same in every folder.
+var LogID = kafka.TopicID{15: 1}
+
+// LogConfig is how the metadata log is run: everything is kept, and synced
+// before it counts.
+func LogConfig() storage.Config {
+	return storage.Config{
+		Flush:              storage.FlushAlways,
+		SegmentBytes:       64 << 20,
+		SegmentAge:         -1,
+		IndexIntervalBytes: 64 << 10,
+		RetentionAge:       -1,
+		RetentionBytes:     -1,
+		Strict:             true,
+	}
+}
+
+// Options are what the store is run with besides its log. Nothing in them
+// changes while it runs.
+type Options struct {
+	NodeID kafka.BrokerID
+	// Properties are broker properties given at the start, in plain form
+	// (ParseProperties). They stand below what is altered later and above
+	// the defaults.
+	Properties map[string]string
+	// Flush and FlushInterval are log.flush and log.flush.interval.ms:
+	// what topics get that ask for nothing stronger.
+	Flush         storage.Flush
+	FlushInterval time.Duration
+}
+
+func (o *Options) brokerName() string { return strconv.Itoa(int(o.NodeID)) }
+
+// ParseProperties checks broker properties and gives them in plain form. It
+// reports all that is wrong, not the first thing.
+func ParseProperties(given map[string]string) (map[string]string, error) {
+	plain := make(map[string]string, len(given))
+	var wrong []error
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		p, ok := BrokerProperty(name)
+		if !ok {
+			wrong = append(wrong, fmt.Errorf("%s is not a broker property", name))
+			continue
+		}
+		text, err := p.Parse(given[name])
+		if err != nil {
+			wrong = append(wrong, errors.New(kafka.MessageOf(err)))
+			continue
+		}
+		plain[name] = text
+	}
+	return plain, errors.Join(wrong...)
+}

@@ -1,0 +1,146 @@
+package metadata
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/zap"
+
+	"kaasd/internal/codec/record"
+	"kaasd/internal/kafka"
+	"kaasd/internal/storage"
+)
+
+// Store keeps the image and the log behind it. All methods may be called
+// together.
+type Store struct {
+	log    storage.Log
+	logger *zap.Logger
+	image  atomic.Pointer[Image]
+
+	turn   chan struct{} // holds one token; who has it may commit
+	broken error         // under turn: why nothing can be committed any more
+
+	mu          sync.Mutex
+	subscribers []func(old, new *Image)
+}
+
+// Open reads the metadata log back and makes the store of it. A log that
+// holds what cannot be understood is an error that names the offset.
+func Open(ctx context.Context, log storage.Log, o Options, logger *zap.Logger, reg prometheus.Registerer) (*Store, error) {
+	s := &Store{log: log, logger: logger.Named("metadata"), turn: make(chan struct{}, 1)}
+	o.Properties = maps.Clone(o.Properties)
+	if o.Properties == nil {
+		o.Properties = map[string]string{}
+	}
+	o.Properties["node.id"] = o.brokerName()
+	image, err := s.replay(ctx, newImage(&o))
+	if err != nil {
+		return nil, fmt.Errorf("read the metadata log: %w", err)
+	}
+	s.image.Store(image)
+	s.turn <- struct{}{}
+	s.register(reg)
+	return s, nil
+}
+
+// Image is the current image.
+func (s *Store) Image() *Image { return s.image.Load() }
+
+// Subscribe has f called with every new image, before the commit that made it
+// returns, in order, one call at a time. f must not commit.
+func (s *Store) Subscribe(f func(old, new *Image)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.subscribers = append(slices.Clone(s.subscribers), f)
+}
+
+// Commit makes changes durable and then visible, all or none, and gives the
+// image they led to. Errors are those of the changes (*kafka.Error), or
+// KafkaStorageError.
+func (s *Store) Commit(ctx context.Context, changes ...Change) (*Image, error) {
+	return s.Update(ctx, func(*Image) ([]Change, error) { return changes, nil })
+}
+
+// Update commits the changes that plan makes of the current image; nobody
+// else commits in between. An error of plan ends it; no changes are no
+// commit.
+func (s *Store) Update(ctx context.Context, plan func(current *Image) ([]Change, error)) (*Image, error) {
+	select {
+	case <-s.turn:
+		defer func() { s.turn <- struct{}{} }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	old := s.Image()
+	changes, err := plan(old)
+	if err != nil || len(changes) == 0 {
+		return old, err
+	}
+	d := old.edit()
+	for _, c := range changes {
+		if err := c.apply(d); err != nil {
+			return old, err
+		}
+	}
+	if err := s.write(ctx, changes); err != nil {
+		return old, err
+	}
+	next := d.done()
+	s.publish(old, next)
+	return next, nil
+}
+
+// write appends the changes as one batch and waits until it is synced.
+func (s *Store) write(ctx context.Context, changes []Change) error {
+	if s.broken != nil {
+		return kafka.Hide(kafka.KafkaStorageError, s.broken)
+	}
+	now := time.Now()
+	batch, err := encode(changes, now)
+	if err != nil {
+		return err
+	}
+	at, err := s.log.Append(batch, now)
+	if err != nil {
+		return kafka.Hide(kafka.KafkaStorageError, fmt.Errorf("append to the metadata log: %w", err))
+	}
+	// From here on the batch may be on disk, so that a caller who goes away
+	// may no longer end the wait: what the restart would read must be
+	// published.
+	if err := s.log.Wait(context.WithoutCancel(ctx), at.NextOffset); err != nil {
+		s.broken = fmt.Errorf("sync the metadata log: %w", err)
+		s.logger.Error("metadata cannot be changed until restart", zap.Error(s.broken))
+		return kafka.Hide(kafka.KafkaStorageError, s.broken)
+	}
+	return nil
+}
+
+func encode(changes []Change, now time.Time) (record.Batch, error) {
+	b := record.NewBuilder(record.None)
+	for _, c := range changes {
+		value, err := json.Marshal(c)
+		if err != nil {
+			return nil, fmt.Errorf("encode a %s: %w", c.kind(), err)
+		}
+		b.Add(now.UnixMilli(), []byte(c.kind()), value)
+	}
+	return b.Batch(), nil
+}
+
+func (s *Store) publish(old, next *Image) {
+	s.image.Store(next)
+	s.mu.Lock()
+	subscribers := s.subscribers
+	s.mu.Unlock()
+	for _, f := range subscribers {
+		f(old, next)
+	}
+}
