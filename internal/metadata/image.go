@@ -18,7 +18,7 @@ type Image struct {
 
 	env        *Options
 	plain      TopicSettings // of a topic without overrides
-	topics     []*Topic // by name
+	topics     []*Topic      // by name
 	partitions int
 	byName     shards[string]
 	byID       shards[kafka.TopicID]

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
@@ -266,9 +265,8 @@ func TestOldImagesStayAsTheyWere(t *testing.T) {
 			}
 		}
 	}
-	if diff := cmp.Diff(open(t, &memoryLog{}).Image(), s.Image(), cmp.AllowUnexported(Image{}), cmpopts.IgnoreFields(Image{},
-		"env", "byName", "byID", "byFolded", "brokers", "topics")); diff != "" {
-		t.Error(diff)
+	if m := s.Image(); len(m.Topics()) != 0 || m.Partitions() != 0 {
+		t.Errorf("%d topics, %d partitions are left", len(m.Topics()), m.Partitions())
 	}
 }
 
