@@ -65,14 +65,31 @@ func decodeArray[T any, P Walker[T]](c *Cursor, name, kind string, since int16, 
 	c.pop()
 }
 
-// grow gives n zero elements, in the array of s when it is large enough. They
-// are never nil.
+// Resetter is a message that keeps memory for the next one that is decoded
+// into it.
+type Resetter interface {
+	// Reset forgets the values and keeps the arrays, and at most strings
+	// that Fields overwrites in every version.
+	Reset()
+}
+
+// grow gives n empty elements, in the array of s when it is large enough. The
+// slice is never nil.
 func grow[T any](s []T, n int) []T {
 	if s == nil || n > cap(s) {
 		return make([]T, n)
 	}
 	s = s[:n]
-	clear(s)
+	if n == 0 {
+		return s
+	}
+	if _, ok := any(&s[0]).(Resetter); !ok {
+		clear(s)
+		return s
+	}
+	for i := range s {
+		any(&s[i]).(Resetter).Reset()
+	}
 	return s
 }
 

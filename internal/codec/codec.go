@@ -6,7 +6,7 @@ import (
 	"math"
 )
 
-// Decode reads a body into m, which is zero or has been reset. budget is the
+// Decode reads a body into m, which is zero or a Resetter that has been reset. budget is the
 // memory that decoding may make, in bytes; records and byte arrays are slices
 // of the body and cost nothing. Bytes after the body are ignored.
 func Decode(body []byte, version int16, flexible bool, m Message, budget int) error {

@@ -179,9 +179,12 @@ func (c *Cursor) findTag(number uint32) bool {
 // Make gives the pointer behind a tagged field that is nil when absent, and
 // makes what it points to unless encoding.
 func Make[T any](c *Cursor, v **T) *T {
-	if c.mode != encoding {
-		*v = new(T)
+	switch c.mode {
+	case decoding:
 		c.spend(c.off, "tag", int(unsafe.Sizeof(**v)))
+		*v = new(T)
+	case shaping:
+		*v = new(T)
 	}
 	return *v
 }

@@ -5,7 +5,8 @@ import "math"
 // never is a version that no message reaches.
 const never = math.MaxInt16
 
-// String is a string that may not be null.
+// String is a string that may not be null. A field that holds the very text
+// already, in a message that is used again, costs no memory.
 func (c *Cursor) String(name string, v *string, about string) {
 	switch c.mode {
 	case encoding:
@@ -13,11 +14,18 @@ func (c *Cursor) String(name string, v *string, about string) {
 	case decoding:
 		at := c.off
 		if b := c.takeString(name, never); b != nil && c.spend(at, name, len(b)) {
-			*v = string(b)
+			setString(v, b)
 			c.traceText(at, name, b, about)
 		}
 	default:
 		c.declare(Field{Name: name, Type: "string", About: about})
+	}
+}
+
+// setString keeps the string that a message decoded before it had already.
+func setString(v *string, b []byte) {
+	if *v != string(b) {
+		*v = string(b)
 	}
 }
 

@@ -55,6 +55,11 @@ func (m *FetchRequest) Fields(c *codec.Cursor) {
 	}
 }
 
+// Reset makes the message ready for another one.
+func (m *FetchRequest) Reset() {
+	*m = FetchRequest{Topics: m.Topics[:0], ForgottenTopicsData: m.ForgottenTopicsData[:0]}
+}
+
 // FetchReplicaState is a follower's identity.
 type FetchReplicaState struct {
 	ReplicaID    int32
@@ -79,9 +84,15 @@ func (m *FetchTopic) Fields(c *codec.Cursor) {
 	if c.Version <= 12 {
 		c.String("Topic", &m.Topic, "name of the topic")
 	} else {
+		codec.Default(c, &m.Topic, "")
 		c.UUID("TopicId", &m.TopicID, "id of the topic")
 	}
 	codec.Array(c, "Partitions", "FetchPartition", &m.Partitions, "partitions to read")
+}
+
+// Reset makes the topic ready for another one.
+func (m *FetchTopic) Reset() {
+	*m = FetchTopic{Topic: m.Topic, Partitions: m.Partitions[:0]}
 }
 
 // FetchPartition is one partition to read.

@@ -21,6 +21,14 @@ func (m *ProduceRequest) Fields(c *codec.Cursor) {
 	codec.Array(c, "TopicData", "TopicProduceData", &m.TopicData, "batches by topic")
 }
 
+// Reset makes the message ready for another one, and lets go of the records.
+func (m *ProduceRequest) Reset() {
+	for i := range m.TopicData {
+		clear(m.TopicData[i].PartitionData)
+	}
+	*m = ProduceRequest{TopicData: m.TopicData[:0]}
+}
+
 // ProduceTopic is the batches of one topic.
 type ProduceTopic struct {
 	Name          string
@@ -33,9 +41,15 @@ func (m *ProduceTopic) Fields(c *codec.Cursor) {
 	if c.Version <= 12 {
 		c.String("Name", &m.Name, "name of the topic")
 	} else {
+		codec.Default(c, &m.Name, "")
 		c.UUID("TopicId", &m.TopicID, "id of the topic")
 	}
 	codec.Array(c, "PartitionData", "PartitionProduceData", &m.PartitionData, "batches by partition")
+}
+
+// Reset makes the topic ready for another one.
+func (m *ProduceTopic) Reset() {
+	*m = ProduceTopic{Name: m.Name, PartitionData: m.PartitionData[:0]}
 }
 
 // ProducePartition is what goes to one partition.
