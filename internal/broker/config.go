@@ -3,6 +3,8 @@ package broker
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"kaasd/internal/kafka"
@@ -146,10 +148,17 @@ func (c Config) Validate() error {
 	return errors.Join(wrong...)
 }
 
+var mechanisms = []string{"PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"}
+
 func (c Config) checkListeners() []error {
 	var wrong []error
 	if len(c.Listeners) == 0 {
 		wrong = append(wrong, errors.New("listeners: at least one is needed"))
+	}
+	for _, m := range c.SASLMechanisms {
+		if !slices.Contains(mechanisms, m) {
+			wrong = append(wrong, fmt.Errorf("sasl.enabled.mechanisms: %q is not one of %s", m, strings.Join(mechanisms, ", ")))
+		}
 	}
 	sasl := false
 	names, addresses := map[string]bool{}, map[string]bool{}

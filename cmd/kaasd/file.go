@@ -1,0 +1,80 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// pair is one key of the settings file.
+type pair struct {
+	key, text string
+	where     string // file:line
+}
+
+// readSettings reads a YAML file of flat keys. It reports all that is wrong
+// and gives what could be read.
+func readSettings(path string, raw []byte) ([]pair, error) {
+	var doc yaml.Node
+	if err := yaml.Unmarshal(raw, &doc); err != nil {
+		return nil, exitWith(exitInput, "%s: %s", path, strings.TrimPrefix(err.Error(), "yaml: "))
+	}
+	if len(doc.Content) == 0 {
+		return nil, nil
+	}
+	root := doc.Content[0]
+	if root.Kind == yaml.ScalarNode && root.Tag == "!!null" {
+		return nil, nil
+	}
+	if root.Kind != yaml.MappingNode {
+		return nil, exitWith(exitInput, "%s:%d: lines of \"key: value\" are expected", path, root.Line)
+	}
+	return readPairs(path, root)
+}
+
+func readPairs(path string, root *yaml.Node) ([]pair, error) {
+	var pairs []pair
+	var wrong []error
+	first := map[string]int{}
+	for i := 0; i+1 < len(root.Content); i += 2 {
+		key, node := root.Content[i], root.Content[i+1]
+		where := fmt.Sprintf("%s:%d", path, key.Line)
+		if line, twice := first[key.Value]; twice {
+			wrong = append(wrong, exitWith(exitInput, "%s: key %q stands on line %d already", where, key.Value, line))
+			continue
+		}
+		first[key.Value] = key.Line
+		text, err := nodeText(node)
+		if err != nil {
+			wrong = append(wrong, exitWith(exitInput, "%s: %s %w", where, key.Value, err))
+			continue
+		}
+		pairs = append(pairs, pair{key.Value, text, where})
+	}
+	return pairs, errors.Join(wrong...)
+}
+
+// nodeText is a scalar, or a list of scalars joined by commas.
+func nodeText(n *yaml.Node) (string, error) {
+	switch n.Kind {
+	case yaml.ScalarNode:
+		if n.Tag == "!!null" {
+			return "", nil
+		}
+		return n.Value, nil
+	case yaml.SequenceNode:
+		var words []string
+		for _, item := range n.Content {
+			if item.Kind != yaml.ScalarNode {
+				return "", errors.New("holds a list of more than plain values")
+			}
+			words = append(words, item.Value)
+		}
+		return strings.Join(words, ","), nil
+	case yaml.AliasNode:
+		return nodeText(n.Alias)
+	}
+	return "", errors.New("holds more keys: keys are flat (quota.model: user)")
+}

@@ -1,0 +1,271 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"net"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/sasl"
+	"github.com/twmb/franz-go/pkg/sasl/plain"
+	"github.com/twmb/franz-go/pkg/sasl/scram"
+)
+
+// reachTimeout is how long a command tries to reach the broker, or the page.
+const reachTimeout = 5 * time.Second
+
+// clientFlags are those of every command that speaks Kafka.
+type clientFlags struct {
+	bootstrap, commandConfig, saslUser, saslPasswordFile, tlsCA string
+}
+
+func (f *clientFlags) add(c *cobra.Command) {
+	c.Flags().StringVar(&f.bootstrap, "bootstrap-server", "", "the cluster to ask, host:port (KAASD_BOOTSTRAP_SERVER; localhost:9092)")
+	c.Flags().StringVar(&f.commandConfig, "command-config", "", "a file of Kafka client properties")
+	c.Flags().StringVar(&f.saslUser, "sasl-user", "", "log in over SCRAM as this user")
+	c.Flags().StringVar(&f.saslPasswordFile, "sasl-password-file", "", "the file that holds the password")
+	c.Flags().StringVar(&f.tlsCA, "tls-ca", "", "speak TLS and trust the certificates in this PEM file")
+}
+
+// remote is a cluster to be asked.
+type remote struct {
+	*kadm.Client
+	address string // for messages
+}
+
+// connect reaches the cluster, or says why not.
+func (a *app) connect(ctx context.Context, f *clientFlags) (*remote, error) {
+	opts, address, err := f.options(a.variables())
+	if err != nil {
+		return nil, err
+	}
+	client, err := kgo.NewClient(opts...)
+	if err != nil {
+		return nil, usagef("%s: %w", address, err)
+	}
+	if err := reach(ctx, client, address); err != nil {
+		client.Close()
+		return nil, err
+	}
+	return &remote{kadm.NewClient(client), address}, nil
+}
+
+// reach tries until the time is up: the broker may be starting. A refused
+// log-in does not get better by waiting.
+func reach(ctx context.Context, client *kgo.Client, address string) error {
+	ctx, cancel := context.WithTimeout(ctx, reachTimeout)
+	defer cancel()
+	pause := time.NewTicker(200 * time.Millisecond)
+	defer pause.Stop()
+	var last error
+	for {
+		err := client.Ping(ctx)
+		if err == nil {
+			return nil
+		}
+		if refused := refusal(address, "the log-in", err); refused != nil {
+			return refused
+		}
+		if ctx.Err() == nil || last == nil {
+			last = err
+		}
+		select {
+		case <-ctx.Done():
+			return exitWith(exitUnreachable, "cannot reach %s in %v%s (is kaasd running? --bootstrap-server names another)", address, reachTimeout, dialCause(last))
+		case <-pause.C:
+		}
+	}
+}
+
+// dialCause is what is worth knowing beside the bare fact of not being there.
+func dialCause(err error) string {
+	var op *net.OpError
+	var dns *net.DNSError
+	switch {
+	case errors.As(err, &dns):
+		return ": no such host"
+	case errors.As(err, &op) && op.Op == "dial", errors.Is(err, context.DeadlineExceeded):
+		return ""
+	case strings.Contains(err.Error(), "EOF"):
+		return ": it closes the connection (does it expect TLS or a log-in?)"
+	}
+	return ": " + err.Error()
+}
+
+// refusal is an exit 5 when the broker said no with a Kafka error code, or nil.
+func refusal(address, what string, err error) error {
+	var e *kerr.Error
+	if !errors.As(err, &e) {
+		return nil
+	}
+	detail := ""
+	if full := err.Error(); !strings.HasPrefix(full, e.Message) {
+		detail = strings.TrimSuffix(full, ": "+e.Error())
+	}
+	return refusedWith(address, what, e, detail)
+}
+
+// refusedWith is an exit 5 in the broker's own words, or those of the code
+// when it has none.
+func refusedWith(address, what string, err error, detail string) error {
+	name := "UNKNOWN_SERVER_ERROR"
+	var e *kerr.Error
+	if errors.As(err, &e) {
+		name, detail = e.Message, orElse(detail, e.Description)
+	}
+	return exitWith(exitRefused, "%s refused %s: %s: %s", address, what, name, detail)
+}
+
+// failure is any error of a request: a refusal, or a broker that went away.
+func failure(address, what string, err error) error {
+	if refused := refusal(address, what, err); refused != nil {
+		return refused
+	}
+	return exitWith(exitUnreachable, "%s did not answer %s: %w", address, what, err)
+}
+
+// options turns flags, variable and properties file into those of the client.
+func (f *clientFlags) options(variables map[string]string) ([]kgo.Opt, string, error) {
+	properties := map[string]string{}
+	if f.commandConfig != "" {
+		var err error
+		if properties, err = readProperties(f.commandConfig); err != nil {
+			return nil, "", err
+		}
+	}
+	address := "localhost:9092"
+	for _, candidate := range []string{f.bootstrap, variables["KAASD_BOOTSTRAP_SERVER"], properties["bootstrap.servers"]} {
+		if candidate != "" {
+			address = candidate
+			break
+		}
+	}
+	opts := []kgo.Opt{
+		kgo.SeedBrokers(splitList(address, ",")...),
+		kgo.ClientID(orElse(properties["client.id"], "kaasd-cli")),
+		kgo.RequestTimeoutOverhead(reachTimeout),
+		kgo.RetryTimeout(2 * reachTimeout),
+	}
+	security, err := f.security(properties)
+	if err != nil {
+		return nil, "", err
+	}
+	return append(opts, security...), address, nil
+}
+
+// security is TLS and log-in.
+func (f *clientFlags) security(properties map[string]string) ([]kgo.Opt, error) {
+	protocol := strings.ToUpper(orElse(properties["security.protocol"], "PLAINTEXT"))
+	if _, known := protocolNames[protocol]; !known {
+		return nil, exitWith(exitInput, "%s: security.protocol: %q is not one of %s", f.commandConfig, protocol, strings.Join(sortedKeys(protocolNames), ", "))
+	}
+	var opts []kgo.Opt
+	secure := strings.HasSuffix(protocol, "SSL") || f.tlsCA != ""
+	if secure {
+		config, err := f.tls(properties)
+		if err != nil {
+			return nil, err
+		}
+		opts = append(opts, kgo.DialTLSConfig(config))
+	}
+	mechanisms, err := f.mechanisms(properties, strings.HasPrefix(protocol, "SASL"), secure)
+	if err != nil {
+		return nil, err
+	}
+	if len(mechanisms) > 0 {
+		opts = append(opts, kgo.SASL(mechanisms...))
+	}
+	return opts, nil
+}
+
+func (f *clientFlags) tls(properties map[string]string) (*tls.Config, error) {
+	config := &tls.Config{MinVersion: tls.VersionTLS12}
+	path := orElse(f.tlsCA, properties["ssl.truststore.location"])
+	pem := []byte(properties["ssl.truststore.certificates"])
+	if path != "" {
+		var err error
+		if pem, err = os.ReadFile(path); err != nil {
+			return nil, exitWith(exitInput, "%s: %w", path, pathCause(err))
+		}
+	}
+	if len(pem) > 0 {
+		config.RootCAs = x509.NewCertPool()
+		if !config.RootCAs.AppendCertsFromPEM(pem) {
+			return nil, exitWith(exitInput, "%s: holds no PEM certificate (a Java key store must be exported to PEM)", orElse(path, f.commandConfig))
+		}
+	}
+	if properties["ssl.keystore.location"] != "" || properties["ssl.keystore.certificate.chain"] != "" {
+		return nil, exitWith(exitInput, "%s: client certificates are not supported here (log in over SASL)", f.commandConfig)
+	}
+	return config, nil
+}
+
+// mechanisms are how to log in. A password goes out in the clear only where
+// the properties file asks for PLAIN, or through TLS.
+func (f *clientFlags) mechanisms(properties map[string]string, wanted, secure bool) ([]sasl.Mechanism, error) {
+	if f.saslUser != "" {
+		password, err := f.password()
+		if err != nil {
+			return nil, err
+		}
+		names := []string{"SCRAM-SHA-512", "SCRAM-SHA-256"}
+		if secure {
+			names = append(names, "PLAIN")
+		}
+		return mechanismsOf(names, f.saslUser, password), nil
+	}
+	if f.saslPasswordFile != "" {
+		return nil, usagef("--sasl-password-file needs --sasl-user")
+	}
+	if !wanted {
+		return nil, nil
+	}
+	name := orElse(properties["sasl.mechanism"], "GSSAPI")
+	if !slices.Contains([]string{"PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"}, name) {
+		return nil, exitWith(exitInput, "%s: sasl.mechanism %s is not supported (PLAIN, SCRAM-SHA-256 and SCRAM-SHA-512 are)", f.commandConfig, name)
+	}
+	user, password, err := jaasLogin(properties["sasl.jaas.config"])
+	if err != nil {
+		return nil, exitWith(exitInput, "%s: %w", f.commandConfig, err)
+	}
+	return mechanismsOf([]string{name}, user, password), nil
+}
+
+func mechanismsOf(names []string, user, password string) []sasl.Mechanism {
+	auth := scram.Auth{User: user, Pass: password}
+	all := map[string]sasl.Mechanism{
+		"SCRAM-SHA-512": auth.AsSha512Mechanism(),
+		"SCRAM-SHA-256": auth.AsSha256Mechanism(),
+		"PLAIN":         plain.Auth{User: user, Pass: password}.AsMechanism(),
+	}
+	var chosen []sasl.Mechanism
+	for _, name := range names {
+		chosen = append(chosen, all[name])
+	}
+	return chosen
+}
+
+// password is the content of the file without the line end that editors add.
+func (f *clientFlags) password() (string, error) {
+	if f.saslPasswordFile == "" {
+		return "", usagef("--sasl-user needs --sasl-password-file")
+	}
+	raw, err := os.ReadFile(f.saslPasswordFile)
+	if err != nil {
+		return "", exitWith(exitInput, "%s: %w", f.saslPasswordFile, pathCause(err))
+	}
+	password := strings.TrimRight(string(raw), "\r\n")
+	if password == "" {
+		return "", exitWith(exitInput, "%s: is empty", f.saslPasswordFile)
+	}
+	return password, nil
+}

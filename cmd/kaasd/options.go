@@ -1,0 +1,236 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"kaasd/internal/broker"
+	"kaasd/internal/kafka"
+	"kaasd/internal/metadata"
+	"kaasd/internal/storage"
+)
+
+// settings is what the options are put into: the broker's configuration, and
+// what stays at the front door.
+type settings struct {
+	broker.Config
+	logFormat   string // auto, console, json
+	listeners   string
+	advertised  string
+	protocolMap string
+	dropped     []string // entries of listeners that are not for clients
+}
+
+const defaultCredentials = "/etc/kaasd/credentials.json"
+
+// options is the table, in the order of the reference.
+func options() []option {
+	all := slices.Concat(listenerOptions(), accessOptions(), networkOptions(), storageOptions(), quotaOptions(), httpOptions(), processOptions())
+	return append(all, propertyOptions(all)...)
+}
+
+func listenerOptions() []option {
+	return []option{
+		textOption("listeners", "PLAINTEXT://localhost:9092", func(s *settings) *string { return &s.listeners }).ofKafka().
+			says("where clients connect: NAME://host:port, comma-separated; PLAINTEXT and SASL_PLAINTEXT"),
+		textOption("advertised.listeners", "", func(s *settings) *string { return &s.advertised }).ofKafka().
+			orElse("the listener's own host, localhost for a wildcard").
+			says("where clients are told to come back, one entry for each listener that needs one"),
+		textOption("listener.security.protocol.map", "", func(s *settings) *string { return &s.protocolMap }).ofKafka().
+			orElse("names are protocols").
+			says("the protocol of each listener name, in Kafka's syntax NAME:PROTOCOL"),
+		listOption("sasl.enabled.mechanisms", "SCRAM-SHA-512", func(s *settings) *[]string { return &s.SASLMechanisms }).ofKafka().
+			says("how clients may log in: SCRAM-SHA-512, SCRAM-SHA-256, PLAIN"),
+	}
+}
+
+func accessOptions() []option {
+	credentials := textOption("credentials.file", "", func(s *settings) *string { return &s.CredentialsFile }).
+		orElse(defaultCredentials + " if it exists").
+		says("the users, their keys and base quotas; the content is read again when it changes")
+	return []option{
+		credentials,
+		superUsersOption(),
+		authorizerOption(),
+		boolOption("allow.everyone.if.no.acl.found", "false", func(s *settings) *bool { return &s.Access.AllowEveryoneIfNoACL }).ofKafka().
+			says("with an authorizer: what no rule speaks of is allowed"),
+	}
+}
+
+func superUsersOption() option {
+	o := option{key: "super.users", kind: kindList, put: func(s *settings, text string) error {
+		s.Access.SuperUsers = nil
+		for _, principal := range splitList(text, ";") {
+			name, ok := strings.CutPrefix(principal, "User:")
+			if !ok || name == "" {
+				return fmt.Errorf("%q is not a principal (User:NAME, with ; between several)", principal)
+			}
+			s.Access.SuperUsers = append(s.Access.SuperUsers, name)
+		}
+		return nil
+	}}
+	return o.ofKafka().orElse("none").says("who may do everything: User:a;User:b")
+}
+
+// standardAuthorizer is the name of Kafka's own authorizer.
+const standardAuthorizer = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
+
+func authorizerOption() option {
+	o := option{key: "authorizer.class.name", kind: kindText, put: func(s *settings, text string) error {
+		switch text {
+		case "", "acl", standardAuthorizer:
+			s.Access.Enabled = text != ""
+			return nil
+		}
+		return fmt.Errorf("%q is no authorizer of kaasd (acl, or %s)", text, standardAuthorizer)
+	}}
+	return o.ofKafka().orElse("everybody who may connect may do everything").
+		says("acl, or the name of Kafka's StandardAuthorizer: only super users may do what no rule allows; rules cannot be made in this version")
+}
+
+func networkOptions() []option {
+	return []option{
+		sizeOption("socket.request.max.bytes", "104857600", 1024, math.MaxInt32, func(s *settings) *int { return &s.Network.MaxRequest }).ofKafka().
+			says("the largest request after log-in"),
+		sizeOption("queued.max.request.bytes", "64MiB", 1<<20, math.MaxInt64, func(s *settings) *int64 { return &s.Network.RequestMemory }).ofKafka().
+			says("memory for requests that are arriving; who does not fit waits"),
+		intOption("max.connections", "2147483647", 1, math.MaxInt32, func(s *settings) *int { return &s.Network.MaxConnections }).ofKafka().
+			says("open connections at once"),
+		intOption("max.connections.per.ip", "2147483647", 1, math.MaxInt32, func(s *settings) *int { return &s.Network.MaxConnectionsPerIP }).ofKafka().
+			says("open connections at once from one address"),
+		msOption("connections.max.idle.ms", "600000", -1, func(s *settings) *time.Duration { return &s.Network.IdleTimeout }).ofKafka().
+			says("a connection that is silent for so long is closed; -1 never; a muted one is not idle"),
+		msOption("connections.write.timeout.ms", "30000", 1, func(s *settings) *time.Duration { return &s.Network.WriteTimeout }).
+			says("a peer that takes no bytes of its answer for so long is closed"),
+	}
+}
+
+func storageOptions() []option {
+	nodeID := option{key: "node.id", kind: kindInt, def: "1", put: func(s *settings, text string) error {
+		v, err := parseInt(text, 0, math.MaxInt32)
+		s.NodeID = kafka.BrokerID(v)
+		return err
+	}}
+	flush := option{key: "log.flush", kind: kindChoice, def: "interval", choices: []string{"os", "interval", "always"}, put: putFlush}
+	return []option{
+		nodeID.ofKafka("KAFKA_BROKER_ID").says("the number of this broker"),
+		textOption("cluster.id", "", func(s *settings) *string { return &s.ClusterID }).knownAs("CLUSTER_ID").
+			orElse("made once, kept in the data folder").says("the name of the cluster"),
+		dataDirOption(),
+		flush.says("when a record counts as stored: os (the kernel has it), interval (synced every log.flush.interval.ms), always (synced before the answer)"),
+		msOption("log.flush.interval.ms", "1000", 1, func(s *settings) *time.Duration { return &s.Storage.FlushInterval }).ofKafka().
+			says("with log.flush=interval: how often logs are synced"),
+		intOption("log.flush.threads", "16", 1, 1024, func(s *settings) *int { return &s.Storage.FlushThreads }).
+			says("syncs at once"),
+		sizeOption("log.disk.reserve", "256MiB", 0, math.MaxInt64, func(s *settings) *int64 { return &s.Storage.DiskReserve }).
+			says("free space below which records are refused and reading goes on"),
+	}
+}
+
+func dataDirOption() option {
+	o := option{key: "data.dir", kind: kindText, def: "./kaasd-data", put: func(s *settings, text string) error {
+		if dirs := splitList(text, ","); len(dirs) > 1 {
+			return fmt.Errorf("%q names %d folders (kaasd keeps everything in one)", text, len(dirs))
+		}
+		if text == "" {
+			return fmt.Errorf("a folder is needed (%s keeps everything in memory)", broker.InMemory)
+		}
+		s.DataDir = text
+		return nil
+	}}
+	return o.knownAs("KAFKA_LOG_DIRS").says("the folder of everything durable; :memory: keeps nothing on disk")
+}
+
+func putFlush(s *settings, text string) error {
+	modes := map[string]storage.Flush{"os": storage.FlushOS, "interval": storage.FlushInterval, "always": storage.FlushAlways}
+	mode, ok := modes[text]
+	if !ok {
+		return fmt.Errorf("%q is not one of os, interval, always", text)
+	}
+	s.Storage.Flush = mode
+	return nil
+}
+
+func quotaOptions() []option {
+	model := option{key: "quota.model", kind: kindChoice, def: "user", choices: []string{"user"}, put: func(s *settings, text string) error {
+		switch text {
+		case "user":
+			s.Quota.Model = text
+			return nil
+		case "kafka":
+			return fmt.Errorf("the kafka model is not available in this version (user is)")
+		}
+		return fmt.Errorf("%q is not a model (user)", text)
+	}}
+	return []option{
+		model.says("whose rules quotas follow; user: quotas of named users, what is altered over the Kafka API lives until the restart"),
+		durationOption("quota.idle", "1h", time.Second, func(s *settings) *time.Duration { return &s.Quota.Idle }).
+			says("a bucket that nobody used for so long is forgotten"),
+		intOption("metrics.max.entities", "500", 0, 100_000, func(s *settings) *int { return &s.Quota.MaxEntities }).
+			says("own series for at most so many quota entities, the rest share one"),
+	}
+}
+
+func httpOptions() []option {
+	return []option{
+		textOption("http.listen", "localhost:9404", func(s *settings) *string { return &s.HTTP.Listen }).
+			orElse("off").says("where metrics, health and quota pages are; empty turns them off"),
+		boolOption("http.enable.lifecycle", "false", func(s *settings) *bool { return &s.HTTP.Lifecycle }).
+			says("POST /-/reload reads the credentials file again"),
+		boolOption("http.enable.pprof", "false", func(s *settings) *bool { return &s.HTTP.Pprof }).
+			says("Go's profiles under /debug/pprof/"),
+	}
+}
+
+func processOptions() []option {
+	return []option{
+		sizeOption("memory.limit", "0", 0, math.MaxInt64, func(s *settings) *int64 { return &s.MemoryLimit }).
+			orElse("the container's limit, else a quarter of the RAM").
+			says("the memory to live in; 0 finds it out"),
+		choiceOption("log.level", "info", []string{"debug", "info", "warn", "error"}, func(s *settings) *string { return &s.LogLevel }).liveToo().
+			says("what is logged"),
+		choiceOption("log.format", "auto", []string{"auto", "console", "json"}, func(s *settings) *string { return &s.logFormat }).
+			says("auto: console on a terminal, else JSON lines"),
+		durationOption("shutdown.delay", "0s", 0, func(s *settings) *time.Duration { return &s.ShutdownDelay }).
+			says("after SIGTERM: unready but serving for so long, for load balancers"),
+		durationOption("shutdown.timeout", "30s", time.Millisecond, func(s *settings) *time.Duration { return &s.ShutdownTimeout }).
+			says("then what is still open is cut and the exit code is 1"),
+	}
+}
+
+// propertyOptions are the rest of the broker's properties, from the table of
+// the metadata room.
+func propertyOptions(others []option) []option {
+	taken := map[string]bool{"log.dirs": true} // data.dir
+	for _, o := range others {
+		taken[o.key] = true
+	}
+	var all []option
+	for _, p := range metadata.BrokerProperties {
+		if !taken[p.Name] {
+			all = append(all, propertyOption(p))
+		}
+	}
+	return all
+}
+
+func propertyOption(p *metadata.Property) option {
+	kinds := map[metadata.Type]string{metadata.Boolean: kindBool, metadata.Int: kindInt, metadata.Long: kindInt, metadata.List: kindList}
+	o := option{key: p.Name, kind: orElse(kinds[p.Type], kindText), def: p.Default, unset: "none", put: func(s *settings, text string) error {
+		v, err := p.Parse(text)
+		if err != nil {
+			return errors.New(strings.TrimPrefix(kafka.MessageOf(err), p.Name+"="))
+		}
+		s.Properties[p.Name] = v
+		return nil
+	}}
+	doc := strings.TrimSuffix(p.Doc, ".")
+	if p.Dynamic {
+		doc += "; what is altered over the Kafka API wins"
+	}
+	return o.ofKafka().says(doc)
+}

@@ -1,0 +1,261 @@
+package main
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"kaasd/internal/broker"
+)
+
+var rewrite = flag.Bool("rewrite", false, "write what the tests compare with")
+
+// samples are values other than the default, for options whose kind does not
+// say one.
+var samples = map[string]string{
+	"listeners":                      "PLAINTEXT://127.0.0.1:0",
+	"advertised.listeners":           "PLAINTEXT://kafka.example:9",
+	"listener.security.protocol.map": "PLAINTEXT:SASL_PLAINTEXT",
+	"sasl.enabled.mechanisms":        "PLAIN,SCRAM-SHA-256",
+	"super.users":                    "User:a;User:b",
+	"authorizer.class.name":          "acl",
+	"http.listen":                    "127.0.0.1:0",
+	"quota.model":                    "user",
+	"compression.type":               "zstd",
+	"log.cleanup.policy":             "delete",
+	"log.message.timestamp.type":     "LogAppendTime",
+	"fetch.max.bytes":                "2048",
+	"log.segment.bytes":              "2097152",
+}
+
+func sample(o option) string {
+	if s, ok := samples[o.key]; ok {
+		return s
+	}
+	switch o.kind {
+	case kindChoice:
+		return o.choices[len(o.choices)-1]
+	case kindBool:
+		return map[string]string{"true": "false", "false": "true"}[o.def]
+	case kindSize:
+		return "8MiB"
+	case kindDuration:
+		return "77s"
+	case kindInt, kindMs:
+		return "77"
+	}
+	return "some-text"
+}
+
+// try runs the command with its own environment.
+func try(env []string, args ...string) (code int, out, errs string) {
+	var stdout, stderr bytes.Buffer
+	a := &app{in: strings.NewReader(""), out: &stdout, err: &stderr, env: env}
+	root := newRoot(a)
+	root.SetArgs(args)
+	code = a.report(root.Execute())
+	return code, stdout.String(), stderr.String()
+}
+
+// shownAs is the line of config show about a key.
+func shownAs(t *testing.T, key string, env []string, args ...string) []string {
+	t.Helper()
+	code, out, errs := try(env, append([]string{"config", "show"}, args...)...)
+	if code != exitOK {
+		t.Fatalf("config show %q with %q = %d: %s", args, env, code, errs)
+	}
+	for line := range strings.Lines(out) {
+		if cells := strings.Fields(line); cells[0] == key {
+			return []string{cells[1], strings.Join(cells[2:], " ")}
+		}
+	}
+	t.Fatalf("config show does not know %s:\n%s", key, out)
+	return nil
+}
+
+func TestEveryOption(t *testing.T) {
+	for _, o := range options() {
+		t.Run(o.key, func(t *testing.T) {
+			value := sample(o)
+			file := filepath.Join(t.TempDir(), "kaasd.yaml")
+			if err := os.WriteFile(file, fmt.Appendf(nil, "# a comment\n%s: %q\n", o.key, value), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			args, env := []string{"--config", file}, []string(nil)
+			expect := func(source string) {
+				t.Helper()
+				if diff := cmp.Diff([]string{value, source}, shownAs(t, o.key, env, args...)); diff != "" {
+					t.Errorf("from %s (-want +got):\n%s", source, diff)
+				}
+			}
+			expect("file " + file + ":2")
+			for _, name := range o.kafkaVariables() {
+				env = []string{name + "=" + value}
+				expect("variable " + name)
+			}
+			env = append(env, o.variable()+"="+value)
+			expect("variable " + o.variable())
+			args = append(args, "--"+o.flag()+"="+value)
+			expect("flag --" + o.flag())
+		})
+	}
+}
+
+func TestEveryOptionChangesTheConfig(t *testing.T) {
+	for _, o := range options() {
+		t.Run(o.key, func(t *testing.T) {
+			if o.key == "quota.model" || o.key == "log.cleanup.policy" {
+				return // one value only, until there are more
+			}
+			g := &given{table: options(), values: map[string]value{o.key: {sample(o), fromFlag, "--" + o.flag()}}}
+			got, err := g.settle()
+			if err != nil {
+				t.Fatal(err)
+			}
+			plain, _ := (&given{table: options()}).settle()
+			if cmp.Equal(plain, got, cmp.AllowUnexported(settings{})) {
+				t.Errorf("%s=%s changes nothing", o.key, sample(o))
+			}
+		})
+	}
+}
+
+// TestDefaults holds the defaults that the table tells to those in force.
+func TestDefaults(t *testing.T) {
+	g := &given{table: options(), values: map[string]value{}}
+	for _, o := range g.table {
+		if o.def != "" && !strings.Contains(o.doc, "altered over the Kafka API") && o.kind != "" {
+			g.values[o.key] = value{o.def, fromFlag, ""}
+		}
+	}
+	got, err := g.settle()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got.Properties = nil
+	want := broker.Default()
+	want.Properties = nil
+	if diff := cmp.Diff(want, got.Config); diff != "" {
+		t.Errorf("defaults of the table (+) and of the broker (-):\n%s", diff)
+	}
+}
+
+func TestReference(t *testing.T) {
+	path := filepath.Join("..", "..", "docs", "settings.md")
+	if *rewrite {
+		if err := os.WriteFile(path, []byte(settingsReference()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(settingsReference(), string(got)); diff != "" {
+		t.Errorf("docs/settings.md is not what the table says (go test ./cmd/kaasd -run Reference -rewrite):\n%s", diff)
+	}
+}
+
+// TestInit holds that the printed file is read back, commented out or not.
+func TestInit(t *testing.T) {
+	_, text, _ := try(nil, "config", "init")
+	open := regexp.MustCompile(`(?m)^#([a-z])`).ReplaceAllString(text, "$1")
+	for content, want := range map[string]int{text: 0, open: len(options())} {
+		pairs, err := readSettings("kaasd.yaml", []byte(content))
+		if err != nil || len(pairs) != want {
+			t.Fatalf("%d keys are read back (%v), want %d", len(pairs), err, want)
+		}
+		for i, p := range pairs {
+			if o := options()[i]; o.key != p.key || o.def != p.text {
+				t.Errorf("%s: %q is read back as %s: %q", o.key, o.def, p.key, p.text)
+			}
+		}
+	}
+}
+
+func TestStrangers(t *testing.T) {
+	tests := []struct {
+		name string
+		env  []string
+		code int
+		want string
+	}{
+		{"own", []string{"KAASD_QUOTA_MODLE=user"}, exitUsage, "kaasd: unknown variable KAASD_QUOTA_MODLE (did you mean KAASD_QUOTA_MODEL?)\n"},
+		{"own, like nothing", []string{"KAASD_XYZ=1"}, exitUsage, "kaasd: unknown variable KAASD_XYZ (kaasd config env lists them)\n"},
+		{"Kafka's", []string{"KAFKA_PROCESS_ROLES=broker", "KAFKA_HEAP_OPTS=-Xmx1g"}, exitOK, "ignored: KAFKA_HEAP_OPTS, KAFKA_PROCESS_ROLES\n"},
+		{"of a Kubernetes service", []string{"KAASD_SERVICE_HOST=10.0.0.1", "KAASD_SERVICE_PORT_KAFKA=9092", "KAASD_PORT=tcp://10.0.0.1:9092", "KAASD_PORT_9092_TCP_ADDR=10.0.0.1"}, exitOK, ""},
+		{"of another program", []string{"HOME=/", "kaasd_x=1"}, exitOK, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			code, _, errs := try(tt.env, "config", "show")
+			if code != tt.code || errs != tt.want {
+				t.Errorf("= %d %q, want %d %q", code, errs, tt.code, tt.want)
+			}
+		})
+	}
+}
+
+func TestBadValues(t *testing.T) {
+	tests := []struct{ flag, want string }{
+		{"--listeners=PLAINTEXT:9092", `--listeners: "PLAINTEXT:9092" is not NAME://host:port`},
+		{"--listeners=PLAINTEXT://:70000", `--listeners: "PLAINTEXT://:70000": "70000" is not a port`},
+		{"--listeners=INTERNAL://:9092", "--listeners: INTERNAL://:9092: the name says no protocol (listener.security.protocol.map: INTERNAL:PLAINTEXT says one)"},
+		{"--listeners=SASL_SSL://:9092", "--listeners: SASL_SSL://:9092: SASL_SSL is not available in this version (PLAINTEXT and SASL_PLAINTEXT are)"},
+		{"--listeners=CONTROLLER://:9093", "listeners: at least one is needed"},
+		{"--listeners=PLAINTEXT://a:1,PLAINTEXT://b:2", "listeners: name PLAINTEXT stands twice"},
+		{"--advertised-listeners=PLAINTEXT://:9092", "--advertised-listeners: PLAINTEXT://:9092: clients cannot be told a wildcard (a host name or address is needed)"},
+		{"--advertised-listeners=OTHER://a:9092", "--advertised-listeners: OTHER://a:9092: there is no listener of that name (listeners)"},
+		{"--listener-security-protocol-map=A:B", `--listener-security-protocol-map: "A:B" is not NAME:PROTOCOL (PLAINTEXT, SASL_PLAINTEXT, SASL_SSL, SSL)`},
+		{"--super-users=alice", `--super-users: "alice" is not a principal (User:NAME, with ; between several)`},
+		{"--authorizer-class-name=Mine", `--authorizer-class-name: "Mine" is no authorizer of kaasd (acl, or ` + standardAuthorizer + ")"},
+		{"--sasl-enabled-mechanisms=GSSAPI", `sasl.enabled.mechanisms: "GSSAPI" is not one of PLAIN, SCRAM-SHA-256, SCRAM-SHA-512`},
+		{"--quota-model=kafka", "--quota-model: the kafka model is not available in this version (user is)"},
+		{"--quota-model=x", `--quota-model: "x" is not a model (user)`},
+		{"--log-level=loud", `--log-level: "loud" is not one of debug, info, warn, error`},
+		{"--log-flush=never", `--log-flush: "never" is not one of os, interval, always`},
+		{"--log-disk-reserve=1XB", `--log-disk-reserve: "1XB" is not a size (such as 1048576, 1MiB or 10MB)`},
+		{"--log-disk-reserve=-1", `--log-disk-reserve: "-1" is not a whole number of bytes between 0 and 9223372036854775807`},
+		{"--max-connections=0", "--max-connections: 0 is not between 1 and 2147483647"},
+		{"--max-connections=many", `--max-connections: "many" is not a whole number`},
+		{"--shutdown-delay=5", `--shutdown-delay: "5" is not a duration (such as 500ms, 30s or 1h)`},
+		{"--shutdown-delay=-5s", `--shutdown-delay: "-5s" is shorter than 0s`},
+		{"--http-enable-pprof=yes", `--http-enable-pprof: "yes" is not true or false`},
+		{"--data-dir=", "--data-dir: a folder is needed (:memory: keeps everything in memory)"},
+		{"--data-dir=/a,/b", `--data-dir: "/a,/b" names 2 folders (kaasd keeps everything in one)`},
+		{"--num-partitions=0", "--num-partitions: 0 must be between 1 and 2147483647"},
+		{"--log-cleanup-policy=compact", "--log-cleanup-policy: compact: this broker does not compact logs (delete is the only cleanup policy)"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.flag, func(t *testing.T) {
+			code, _, errs := try(nil, "config", "validate", tt.flag)
+			if want := "kaasd: " + tt.want + "\n"; code != exitUsage || errs != want {
+				t.Errorf("= %d %q, want %d %q", code, errs, exitUsage, want)
+			}
+		})
+	}
+}
+
+func TestControllerIsDropped(t *testing.T) {
+	g := &given{table: options(), values: map[string]value{
+		"listeners":            {"CONTROLLER://:9093,PLAINTEXT://:9092", fromKafkaVariable, "KAFKA_LISTENERS"},
+		"advertised.listeners": {"PLAINTEXT://kafka:9092,CONTROLLER://kafka:9093", fromKafkaVariable, "KAFKA_ADVERTISED_LISTENERS"},
+	}}
+	s, err := g.settle()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(s.Listeners) != 1 || s.Listeners[0].Host != "kafka" || s.Listeners[0].Address != ":9092" {
+		t.Errorf("listeners = %+v", s.Listeners)
+	}
+	if diff := cmp.Diff([]string{"CONTROLLER://:9093"}, s.dropped); diff != "" {
+		t.Errorf("dropped (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,178 @@
+package main
+
+import (
+	"context"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/twmb/franz-go/pkg/kadm"
+)
+
+// alteration is one change of one entity's quotas, as asked for.
+type alteration struct {
+	entity kadm.ClientQuotaEntity
+	ops    []kadm.AlterClientQuotaOp
+	dryRun bool
+}
+
+func newQuotaSet(a *app) *cobra.Command {
+	return newQuotaAlter(a, "set KEY=VALUE...", "set quotas of one entity: produce=10MiB fetch=20MiB", parseSets)
+}
+
+func newQuotaUnset(a *app) *cobra.Command {
+	return newQuotaAlter(a, "unset KEY...", "lift quotas of one entity: produce fetch", parseUnsets)
+}
+
+func newQuotaAlter(a *app, use, short string, parse func([]string, kadm.ClientQuotaEntity) ([]kadm.AlterClientQuotaOp, error)) *cobra.Command {
+	var client clientFlags
+	var who entityFlags
+	var change alteration
+	c := &cobra.Command{Use: use, Short: short, RunE: func(c *cobra.Command, args []string) (err error) {
+		if change.entity, err = who.oneEntity(c); err != nil {
+			return err
+		}
+		if change.ops, err = parse(args, change.entity); err != nil {
+			return err
+		}
+		r, err := a.connect(c.Context(), &client)
+		if err != nil {
+			return err
+		}
+		defer r.Close()
+		return a.alter(c.Context(), r, change)
+	}}
+	client.add(c)
+	who.add(c)
+	c.Flags().BoolVar(&change.dryRun, "dry-run", false, "check, change nothing")
+	return c
+}
+
+func parseSets(args []string, e kadm.ClientQuotaEntity) ([]kadm.AlterClientQuotaOp, error) {
+	if len(args) == 0 {
+		return nil, usagef("set what? (produce=10MiB fetch=20MiB request=50%%)")
+	}
+	var ops []kadm.AlterClientQuotaOp
+	for _, arg := range args {
+		name, text, ok := strings.Cut(arg, "=")
+		if !ok {
+			return nil, usagef("%q is not KEY=VALUE (produce=10MiB)", arg)
+		}
+		k, err := findQuotaKey(name)
+		if err != nil {
+			return nil, err
+		}
+		v, err := k.parse(text)
+		if err != nil {
+			return nil, usagef("%s: %w", k.key, err)
+		}
+		if v <= 0 {
+			return nil, usagef("%s=%s is not a quota: it must be above zero (to lift it: kaasd quota unset %s %s)", k.key, text, entityFlagsText(e), k.short)
+		}
+		ops = append(ops, kadm.AlterClientQuotaOp{Key: k.key, Value: v})
+	}
+	return ops, onlyOnce(ops)
+}
+
+func parseUnsets(args []string, _ kadm.ClientQuotaEntity) ([]kadm.AlterClientQuotaOp, error) {
+	if len(args) == 0 {
+		return nil, usagef("unset what? (produce, fetch, request, mutation, connection)")
+	}
+	var ops []kadm.AlterClientQuotaOp
+	for _, arg := range args {
+		k, err := findQuotaKey(arg)
+		if err != nil {
+			return nil, err
+		}
+		ops = append(ops, kadm.AlterClientQuotaOp{Key: k.key, Remove: true})
+	}
+	return ops, onlyOnce(ops)
+}
+
+func onlyOnce(ops []kadm.AlterClientQuotaOp) error {
+	seen := map[string]bool{}
+	for _, op := range ops {
+		if seen[op.Key] {
+			return usagef("%s stands twice", op.Key)
+		}
+		seen[op.Key] = true
+	}
+	return nil
+}
+
+// alter looks at what holds, changes it, and says both.
+func (a *app) alter(ctx context.Context, r *remote, change alteration) error {
+	before, err := r.describe(ctx, change.entity)
+	if err != nil {
+		return err
+	}
+	old := map[string]float64{}
+	for _, q := range before {
+		old = valuesOf(q)
+	}
+	entries := []kadm.AlterClientQuotaEntry{{Entity: change.entity, Ops: change.ops}}
+	send := r.AlterClientQuotas
+	if change.dryRun {
+		send = r.ValidateAlterClientQuotas
+	}
+	results, err := send(ctx, entries)
+	if err != nil {
+		return r.failed("the change", err)
+	}
+	for _, result := range results {
+		if result.Err != nil {
+			return refusedWith(r.address, "the change", result.Err, result.ErrMessage)
+		}
+	}
+	return a.showAlteration(change, old)
+}
+
+// changed is one key of an alteration, for JSON; null is no quota.
+type changed struct {
+	Key string   `json:"key"`
+	Old *float64 `json:"old"`
+	New *float64 `json:"new"`
+}
+
+func (a *app) showAlteration(change alteration, old map[string]float64) error {
+	var all []changed
+	for _, op := range change.ops {
+		c := changed{Key: op.Key}
+		if v, ok := old[op.Key]; ok {
+			c.Old = &v
+		}
+		if !op.Remove {
+			c.New = &op.Value
+		}
+		all = append(all, c)
+	}
+	if a.json() {
+		return a.document(map[string]any{"entity": components(change.entity), "changes": all, "applied": !change.dryRun})
+	}
+	a.printf("%s\n", entityText(change.entity))
+	table(a.out, "  ", alterationRows(all, change.dryRun))
+	return nil
+}
+
+func alterationRows(all []changed, dryRun bool) [][]string {
+	widest := 0
+	for _, c := range all {
+		widest = max(widest, len(quotaOrNone(c.Key, c.Old)))
+	}
+	var rows [][]string
+	for _, c := range all {
+		old := quotaOrNone(c.Key, c.Old)
+		text := old + strings.Repeat(" ", widest-len(old)) + " -> " + quotaOrNone(c.Key, c.New)
+		if dryRun {
+			text += "   (not applied: --dry-run)"
+		}
+		rows = append(rows, []string{c.Key + " ", text})
+	}
+	return rows
+}
+
+func quotaOrNone(key string, v *float64) string {
+	if v == nil {
+		return "none"
+	}
+	return formatQuota(key, *v)
+}

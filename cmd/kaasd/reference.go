@@ -1,0 +1,64 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+)
+
+// settingsReference is docs/settings.md, made from the table of options.
+func settingsReference() string {
+	var b strings.Builder
+	b.WriteString(referenceHead)
+	for _, o := range options() {
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", o.key, kindCell(o), defaultCell(o), liveCell(o), docCell(o))
+	}
+	return b.String()
+}
+
+const referenceHead = `# Settings
+
+Made from the table of options in cmd/kaasd: a test holds it equal.
+
+The file key ` + "`quota.idle`" + ` is the flag ` + "`--quota-idle`" + ` and the variable ` + "`KAASD_QUOTA_IDLE`" + `; so for every key. Where Kafka has the
+property, the variable of Kafka's images works too (` + "`KAFKA_`" + `, upper case, ` + "`.`" + ` becomes ` + "`_`" + `).
+
+Strength: flag, ` + "`KAASD_`" + ` variable, ` + "`KAFKA_`" + ` variable, file, default. ` + "`kaasd config show`" + ` prints each value with the source that won.
+The file is YAML with flat keys: ` + "`--config FILE`" + ` or ` + "`KAASD_CONFIG`" + ` names it, and ` + "`" + defaultConfigFile + "`" + ` is read if it exists.
+An unknown key or ` + "`KAASD_`" + ` variable is an error; a ` + "`KAFKA_`" + ` variable that names nothing here is listed once and ignored. Sizes are
+` + "`1048576`, `1MiB` or `10MB`" + ` (decimal). There is no setting for a password or key: secrets live in files only.
+
+| key | value | default | live | meaning |
+|---|---|---|---|---|
+`
+
+func kindCell(o option) string {
+	if len(o.choices) > 0 {
+		return strings.Join(o.choices, ", ")
+	}
+	return o.kind
+}
+
+func defaultCell(o option) string {
+	if o.def == "" || o.def == "0" && o.unset != "" {
+		return orElse(o.unset, "none")
+	}
+	return "`" + o.def + "`"
+}
+
+func liveCell(o option) string {
+	if o.live {
+		return "yes"
+	}
+	return ""
+}
+
+func docCell(o option) string {
+	var also []string
+	for _, name := range o.kafkaVariables() {
+		also = append(also, "`"+name+"`")
+	}
+	if len(also) == 0 {
+		return o.doc
+	}
+	return o.doc + " (" + strings.Join(also, ", ") + ")"
+}
