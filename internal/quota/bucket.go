@@ -1,0 +1,156 @@
+package quota
+
+import (
+	"sync/atomic"
+	"time"
+)
+
+// bucket is the balance of one owner in one direction, with its counters. It
+// fills two cache lines, so that neighbours do not disturb each other.
+type bucket struct {
+	// word is the moment, in ticks, at which the balance is zero: below now
+	// it is credit, never more than the burst; above now it is debt. While
+	// there is no limit it is the moment of the last charge.
+	word  atomic.Int64
+	limit atomic.Pointer[limit]
+
+	bytes  atomic.Int64 // charged
+	checks atomic.Int64 // charges judged by a limit, throttled or not
+
+	// What follows is touched only when a request is throttled.
+	throttled     atomic.Int64 // requests
+	throttleNanos atomic.Int64 // announced, in all
+	lastThrottle  atomic.Int64 // announced, in nanoseconds
+	throttledAt   atomic.Int64 // ticks
+	muted         atomic.Int64 // connections, now
+	line          line         // of the fetches that wait
+
+	meter *meter // shared by the buckets of a kind
+
+	// named says that a limit was set here: from then on the bucket is
+	// accounted for, until it is forgotten.
+	named atomic.Bool
+
+	_ [8]byte
+}
+
+func (b *bucket) open(m *meter, burst time.Duration, now int64) {
+	b.meter = m
+	b.word.Store(now)
+	b.limit.Store(newLimit(unlimited, burst, now))
+}
+
+// charge takes n bytes, whatever the balance, and says how long the charged
+// request has to wait until the balance is back at zero.
+func (b *bucket) charge(n int, now int64) Throttle {
+	lim := b.limit.Load()
+	b.bytes.Add(int64(n))
+	if lim.isUnlimited() {
+		b.pass(now)
+		return Throttle{}
+	}
+	b.checks.Add(1)
+	zero := b.add(lim, lim.cost(n), now)
+	if zero-now < msTicks {
+		return Throttle{}
+	}
+	return b.announce(lim, zero, now)
+}
+
+// add moves the moment of zero by cost and gives the new one.
+func (b *bucket) add(lim *limit, cost, now int64) int64 {
+	for {
+		old := b.word.Load()
+		zero := lim.settled(old, now) + cost
+		if zero-now > maxDebt {
+			zero = now + maxDebt
+		}
+		if b.word.CompareAndSwap(old, zero) {
+			return zero
+		}
+	}
+}
+
+// settled is the word with what overflowed a full bucket taken off.
+func (l *limit) settled(word, now int64) int64 {
+	if full := now - l.burst; word-full < 0 {
+		return full
+	}
+	return word
+}
+
+// pass remembers when a bucket without a limit was used. A limit that is set
+// in the same moment has its own idea of the word and wins.
+func (b *bucket) pass(now int64) {
+	b.meter.unlimited.Add(1)
+	if old := b.word.Load(); b.limit.Load().isUnlimited() && now-old > 0 {
+		b.word.CompareAndSwap(old, now)
+	}
+}
+
+// announce makes the throttle of a request that may go on at the moment until.
+func (b *bucket) announce(lim *limit, until, now int64) Throttle {
+	t := Throttle{bucket: b, limit: lim, until: until, wait: until - now}
+	nanos := t.wait >> tickShift
+	b.throttled.Add(1)
+	b.throttleNanos.Add(nanos)
+	b.lastThrottle.Store(nanos)
+	b.throttledAt.Store(now)
+	b.meter.waits.observe(nanos)
+	return t
+}
+
+// setLimit puts another rate in force. The bytes owed, or in credit, stay
+// the same; a bucket that had no limit starts full; without a limit nothing is
+// owed. Callers take turns. A charge that runs beside it may be costed at the
+// old rate: one per core at most.
+func (b *bucket) setLimit(rate float64, burst time.Duration, now int64) bool {
+	old := b.limit.Load()
+	if old.rate == rate {
+		return false
+	}
+	lim := newLimit(rate, burst, now)
+	b.named.Store(true)
+	b.limit.Store(lim)
+	for {
+		word := b.word.Load()
+		if b.word.CompareAndSwap(word, old.carry(lim, word, now)) {
+			break
+		}
+	}
+	b.line.carry(old, lim, now)
+	old.next.Store(lim)
+	close(old.replaced)
+	return true
+}
+
+// carry is the word under the limit to, when it was word under l.
+func (l *limit) carry(to *limit, word, now int64) int64 {
+	switch {
+	case to.isUnlimited():
+		return now
+	case l.isUnlimited():
+		return now - to.burst
+	}
+	return l.rescale(to, l.settled(word, now), now)
+}
+
+// debt is what the bucket owes, in bytes.
+func (b *bucket) debt(now int64) float64 {
+	lim := b.limit.Load()
+	owed := b.word.Load() - now
+	if lim.isUnlimited() || owed <= 0 {
+		return 0
+	}
+	return float64(owed) / lim.perByte
+}
+
+// idle is how long the bucket has been full, or without a charge when it has
+// no limit.
+func (b *bucket) idle(now int64) time.Duration {
+	span := now - b.word.Load()
+	if lim := b.limit.Load(); !lim.isUnlimited() {
+		span -= lim.burst
+	}
+	return time.Duration(span >> tickShift)
+}

@@ -1,0 +1,61 @@
+package quota
+
+import (
+	"sync/atomic"
+	"time"
+)
+
+// Client is a connection's handle on the buckets it is charged to. Charge may
+// be called together with everything; Take and Settle belong to the
+// connection's goroutine.
+type Client struct {
+	enforcer       *Enforcer
+	user, clientID string
+	bound          atomic.Pointer[binding]
+	turn           turn // of the connection's fetches
+}
+
+// binding is the buckets of a client as of a generation of the table.
+type binding struct {
+	generation uint64
+	buckets    [kinds]*bucket // nil: no quota
+}
+
+// Client is the handle for a connection that speaks for user with that
+// client id; a null client id is the empty one.
+func (e *Enforcer) Client(user, clientID string) *Client {
+	c := &Client{enforcer: e, user: user, clientID: clientID}
+	c.bound.Store(e.bind(user, clientID))
+	return c
+}
+
+// Charge takes bytes from the balance, which may go below zero, and gives the
+// throttle that pays the whole debt.
+func (c *Client) Charge(k Kind, bytes int, now time.Time) Throttle {
+	b := c.bucket(k)
+	if b == nil {
+		return c.enforcer.meters[k].free(bytes)
+	}
+	return b.charge(bytes, c.enforcer.clock.ticks(now))
+}
+
+// Take asks for up to want bytes to hand out. It takes at most what the
+// balance holds, in one step, so that the connections that ask in the same
+// moment do not all get the whole of it.
+func (c *Client) Take(k Kind, want int, now time.Time) Grant {
+	g := Grant{Bytes: max(want, 0)}
+	if b := c.bucket(k); b != nil {
+		g = b.take(&c.turn, g.Bytes, c.enforcer.clock.ticks(now))
+	}
+	g.client, g.kind = c, k
+	return g
+}
+
+func (c *Client) bucket(k Kind) *bucket {
+	bound := c.bound.Load()
+	if bound.generation != c.enforcer.generation.Load() {
+		bound = c.enforcer.bind(c.user, c.clientID)
+		c.bound.Store(bound)
+	}
+	return bound.buckets[k]
+}

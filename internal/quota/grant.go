@@ -1,0 +1,85 @@
+package quota
+
+import "time"
+
+// Grant is what a fetch may hand out, taken from the balance before it reads.
+// Every Grant that is not muted is settled once.
+type Grant struct {
+	// Bytes is how much the fetch may hand out. The first batch is handed
+	// out whole even when it is larger.
+	Bytes int
+	// Throttle is set when the bucket is in debt: the fetch is answered
+	// empty, nothing was taken and nothing is to be settled.
+	Throttle Throttle
+
+	client *Client
+	kind   Kind
+	bucket *bucket // nil when there is no quota
+	// reserved is what was taken, in bytes: Bytes, or what a fetch is known
+	// to hand out when the balance holds less, so that those who come in the
+	// same moment find the bucket in debt.
+	reserved int
+}
+
+// take grants at most want bytes out of the balance.
+func (b *bucket) take(t *turn, want int, now int64) Grant {
+	for {
+		lim := b.limit.Load()
+		if lim.isUnlimited() {
+			return Grant{Bytes: want, bucket: b}
+		}
+		word := b.word.Load()
+		zero := lim.settled(word, now)
+		if zero-now >= msTicks {
+			b.checks.Add(1)
+			return Grant{Throttle: b.queue(t, lim, zero, now)}
+		}
+		g := Grant{Bytes: min(want, lim.bytes(max(now-zero, 0))), bucket: b}
+		g.reserved = max(g.Bytes, lim.bytes(b.line.length(lim))+1)
+		if b.word.CompareAndSwap(word, zero+lim.cost(g.reserved)) {
+			return g
+		}
+	}
+}
+
+// Settle charges the bytes of the answer, gives back what was taken beyond
+// them, or books the excess as debt. The Throttle is what the answer
+// announces. Zero bytes give everything back: the fetch found nothing to read.
+func (g Grant) Settle(used int, now time.Time) Throttle {
+	at := g.client.enforcer.clock.ticks(now)
+	if g.bucket == nil {
+		return g.client.enforcer.meters[g.kind].free(used)
+	}
+	return g.bucket.settle(&g.client.turn, g, used, at)
+}
+
+func (b *bucket) settle(t *turn, g Grant, used int, now int64) Throttle {
+	lim := b.limit.Load()
+	b.bytes.Add(int64(used))
+	if lim.isUnlimited() {
+		b.pass(now)
+		return Throttle{}
+	}
+	zero := b.add(lim, lim.cost(used)-lim.cost(g.reserved), now)
+	if used == 0 {
+		return Throttle{}
+	}
+	b.checks.Add(1)
+	b.line.learn(used - g.Bytes)
+	if zero-now < msTicks {
+		return Throttle{}
+	}
+	return b.queue(t, lim, zero, now)
+}
+
+// queue gives a throttled fetch its turn. One that has not used up its turn
+// yet comes back as soon as the debt is paid; the others go to the end of the
+// line, so that they do not all come back in the same moment.
+func (b *bucket) queue(t *turn, lim *limit, zero, now int64) Throttle {
+	if t.limit == lim && zero+b.line.length(lim)/2-t.end <= 0 {
+		return b.announce(lim, zero, now)
+	}
+	start, end := b.line.join(lim, zero, b.muted.Load())
+	t.limit, t.end = lim, end
+	return b.announce(lim, start, now)
+}

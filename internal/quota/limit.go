@@ -1,0 +1,70 @@
+package quota
+
+import (
+	"math"
+	"sync/atomic"
+	"time"
+)
+
+// Time inside a bucket is counted in ticks of 1/256 ns, relative to a start,
+// and compared by signed difference: the count wraps after 834 days, and no
+// two moments a bucket compares are half of that apart.
+const (
+	tickShift = 8
+	tick      = 1 << tickShift
+	msTicks   = int64(time.Millisecond) << tickShift
+	secTicks  = int64(time.Second) << tickShift
+
+	// maxDebt bounds what a bucket can owe. It lies past the 24.8 days an
+	// int32 of throttle_time_ms can say.
+	maxDebt = 30 * 24 * 3600 * secTicks
+)
+
+// clock turns moments into ticks.
+type clock struct{ start time.Time }
+
+func (c clock) ticks(now time.Time) int64 { return int64(now.Sub(c.start)) << tickShift }
+
+// limit is one rate in force on a bucket. It is immutable but for its end:
+// when another limit follows, next leads there and replaced is closed, in this
+// order. Muted connections walk that chain to learn what became of their debt.
+type limit struct {
+	rate    float64 // bytes per second; infinite when there is no limit
+	perByte float64 // ticks; zero when there is no limit
+	burst   int64   // ticks a full bucket is worth
+	since   int64   // ticks
+
+	next     atomic.Pointer[limit]
+	replaced chan struct{}
+}
+
+func newLimit(rate float64, burst time.Duration, since int64) *limit {
+	return &limit{
+		rate:     rate,
+		perByte:  float64(secTicks) / rate,
+		burst:    int64(burst) << tickShift,
+		since:    since,
+		replaced: make(chan struct{}),
+	}
+}
+
+var unlimited = math.Inf(1)
+
+func (l *limit) isUnlimited() bool { return l.perByte == 0 }
+
+// cost is what n bytes are worth, rounded to the nearest tick.
+func (l *limit) cost(n int) int64 {
+	return int64(min(float64(n)*l.perByte+0.5, float64(maxDebt)))
+}
+
+// bytes is what a span of ticks is worth, rounded down.
+func (l *limit) bytes(span int64) int {
+	return int(min(float64(span)/l.perByte, 1<<53))
+}
+
+// rescale gives the moment that owes as many bytes at the limit to as the
+// moment at owed under l.
+func (l *limit) rescale(to *limit, at, now int64) int64 {
+	owed := float64(at-now) * (to.perByte / l.perByte)
+	return now + int64(max(min(owed, float64(maxDebt)), -float64(maxDebt)))
+}

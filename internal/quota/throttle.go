@@ -1,0 +1,83 @@
+package quota
+
+import (
+	"math"
+	"time"
+)
+
+// Throttle is what a client is told after a charge: how long it should wait.
+// The zero Throttle is no wait. It is a plain value; Mute makes the wait of
+// one connection of it.
+type Throttle struct {
+	bucket *bucket
+	limit  *limit // in force when it was announced
+	until  int64  // ticks
+	wait   int64  // ticks from the charge to until
+}
+
+// Millis is the value for throttle_time_ms: rounded up, and bounded by nothing
+// but the field.
+func (t Throttle) Millis() int32 {
+	ms := (t.wait + msTicks - 1) / msTicks
+	return int32(min(ms, math.MaxInt32))
+}
+
+// Muted says whether the connection is to be muted. Below a millisecond
+// nothing is announced and the debt stays for the next charge.
+func (t Throttle) Muted() bool { return t.bucket != nil }
+
+// Mute begins the mute of one connection, counted as muted until Done. It is
+// nil for a Throttle that does not mute.
+func (t Throttle) Mute() *Mute {
+	if !t.Muted() {
+		return nil
+	}
+	t.bucket.muted.Add(1)
+	t.bucket.meter.muted.Add(1)
+	return &Mute{throttle: t, limit: t.limit, owed: t.until, until: t.until}
+}
+
+// Mute is a throttle in force on one connection. Its methods are for that
+// connection's goroutine alone.
+type Mute struct {
+	throttle Throttle
+	limit    *limit // the last one that Remaining has seen
+	owed     int64  // ticks: when the debt of the request is paid under limit
+	until    int64  // ticks: when the mute ends, never later than promised
+	done     bool
+}
+
+// Remaining is how long the mute lasts from now on. A limit that was raised
+// or removed since makes it shorter; one that was lowered does not make it
+// longer.
+func (m *Mute) Remaining(now time.Time) time.Duration {
+	for next := m.limit.next.Load(); next != nil; next = m.limit.next.Load() {
+		m.follow(next)
+	}
+	left := m.until - m.throttle.bucket.meter.clock.ticks(now)
+	return time.Duration((left + tick - 1) >> tickShift)
+}
+
+func (m *Mute) follow(next *limit) {
+	if !m.limit.isUnlimited() && m.owed-next.since > 0 {
+		m.owed = m.limit.rescale(next, m.owed, next.since)
+	}
+	if m.owed-m.until < 0 {
+		m.until = m.owed
+	}
+	m.limit = next
+}
+
+// Changed is closed when Remaining is to be asked again: the limit that it
+// last saw was replaced.
+func (m *Mute) Changed() <-chan struct{} { return m.limit.replaced }
+
+// Done ends the mute: the connection is read again, or gone.
+func (m *Mute) Done() {
+	if m.done {
+		return
+	}
+	m.done = true
+	m.throttle.bucket.muted.Add(-1)
+	m.throttle.bucket.meter.muted.Add(-1)
+}
