@@ -27,6 +27,11 @@ var frames = sync.Pool{New: func() any { return new(Frame) }}
 // Size is the bytes WriteTo will write.
 func (f *Frame) Size() int { return f.size }
 
+// Head is the encoded bytes without the records that come from sources, up to
+// the first of which offsets in it are those of the frame. It may be changed
+// until the frame is written.
+func (f *Frame) Head() []byte { return f.head }
+
 // WriteTo writes the frame: one Write for each run of bytes between the
 // sources. A source that gives fewer or more bytes than it said is an error,
 // and w is then beyond use.

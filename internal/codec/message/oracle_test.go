@@ -196,6 +196,9 @@ func (c comparison) scalars(path string, m, k reflect.Value) {
 	if k.Kind() == reflect.Pointer && !k.IsNil() {
 		k = k.Elem()
 	}
+	if m.Kind() == reflect.Float64 { // as bits, so that NaN equals itself
+		m, k = reflect.ValueOf(math.Float64bits(m.Float())), reflect.ValueOf(math.Float64bits(k.Float()))
+	}
 	if m.Kind() != k.Kind() || !m.Equal(k.Convert(m.Type())) {
 		c.t.Fatalf("%s: got %v, kmsg has %v", path, m, k)
 	}
