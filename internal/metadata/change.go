@@ -13,9 +13,9 @@ import (
 type Change interface {
 	// kind is the key of the change's record.
 	kind() string
-	// apply makes the change on a draft. It errs, with the draft half
-	// changed, when the change does not fit.
-	apply(d *draft) error
+	// apply makes the change on a draft, or errs, with the draft as it was,
+	// when the change does not fit.
+	apply(d *Draft) error
 }
 
 // TopicCreated makes a topic. Configs are in plain form (Property.Parse).
@@ -63,7 +63,7 @@ func (TopicConfigsSet) kind() string     { return "TopicConfigsSet" }
 func (BrokerConfigsSet) kind() string    { return "BrokerConfigsSet" }
 func (ProducerIDsReserved) kind() string { return "ProducerIDsReserved" }
 
-func (c TopicCreated) apply(d *draft) error {
+func (c TopicCreated) apply(d *Draft) error {
 	if err := d.CheckNewTopic(c.Name); err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ func (c TopicCreated) apply(d *draft) error {
 	return nil
 }
 
-func (c TopicDeleted) apply(d *draft) error {
+func (c TopicDeleted) apply(d *Draft) error {
 	t, err := d.known(c.ID)
 	if err != nil {
 		return err
@@ -89,7 +89,7 @@ func (c TopicDeleted) apply(d *draft) error {
 	return nil
 }
 
-func (c PartitionsAdded) apply(d *draft) error {
+func (c PartitionsAdded) apply(d *Draft) error {
 	t, err := d.known(c.ID)
 	if err != nil {
 		return err
@@ -103,7 +103,7 @@ func (c PartitionsAdded) apply(d *draft) error {
 	return nil
 }
 
-func (c TopicConfigsSet) apply(d *draft) error {
+func (c TopicConfigsSet) apply(d *Draft) error {
 	t, err := d.known(c.ID)
 	if err != nil {
 		return err
@@ -117,7 +117,7 @@ func (c TopicConfigsSet) apply(d *draft) error {
 	return nil
 }
 
-func (c BrokerConfigsSet) apply(d *draft) error {
+func (c BrokerConfigsSet) apply(d *Draft) error {
 	if err := checkKnown(BrokerProperty, c.Configs); err != nil {
 		return err
 	}
@@ -125,7 +125,7 @@ func (c BrokerConfigsSet) apply(d *draft) error {
 	return nil
 }
 
-func (c ProducerIDsReserved) apply(d *draft) error {
+func (c ProducerIDsReserved) apply(d *Draft) error {
 	if c.Next < d.NextProducerID {
 		return fmt.Errorf("producer ids from %d on cannot be free: those below %d are reserved", c.Next, d.NextProducerID)
 	}

@@ -1,8 +1,6 @@
 package metadata
 
 import (
-	"maps"
-	"slices"
 	"strings"
 
 	"kaasd/internal/kafka"
@@ -85,73 +83,3 @@ func (m *Image) CheckNewTopic(name string) error {
 
 func folded(name string) string { return strings.ReplaceAll(name, ".", "_") }
 
-// draft is an image in the making. It starts as a copy that shares everything
-// with the one it was made from, and copies what it is about to write to.
-type draft struct {
-	Image
-	ownTopics bool // the list of topics is this draft's own
-}
-
-func (m *Image) edit() *draft {
-	d := &draft{Image: *m}
-	d.byName, d.byID, d.byFolded = m.byName.edit(), m.byID.edit(), m.byFolded.edit()
-	return d
-}
-
-// done makes the image that the draft has become.
-func (d *draft) done() *Image {
-	m := d.Image
-	return &m
-}
-
-// place finds where a topic is, or belongs, in the list, which may then be
-// written to.
-func (d *draft) place(name string) (int, bool) {
-	if !d.ownTopics {
-		d.topics, d.ownTopics = slices.Clone(d.topics), true
-	}
-	return slices.BinarySearchFunc(d.topics, name, func(t *Topic, name string) int { return strings.Compare(t.Name, name) })
-}
-
-func (d *draft) put(t *Topic) {
-	t.Settings = d.plain
-	if len(t.Configs) > 0 {
-		t.Settings = d.topicSettings(t.Configs)
-	}
-	if i, ok := d.place(t.Name); ok {
-		d.partitions -= int(d.topics[i].Partitions)
-		d.topics[i] = t
-	} else {
-		d.topics = slices.Insert(d.topics, i, t)
-	}
-	d.partitions += int(t.Partitions)
-	d.byName.put(t.Name, t)
-	d.byID.put(t.ID, t)
-	d.byFolded.put(folded(t.Name), t)
-}
-
-func (d *draft) remove(t *Topic) {
-	if i, ok := d.place(t.Name); ok {
-		d.topics = slices.Delete(d.topics, i, i+1)
-	}
-	d.partitions -= int(t.Partitions)
-	d.byName.remove(t.Name)
-	d.byID.remove(t.ID)
-	d.byFolded.remove(folded(t.Name))
-}
-
-// setBroker replaces the overrides of a broker, or of all, and resolves anew
-// what depends on them.
-func (d *draft) setBroker(name string, configs map[string]string) {
-	brokers := maps.Clone(d.brokers)
-	if brokers == nil {
-		brokers = map[string]map[string]string{}
-	}
-	brokers[name] = configs
-	d.brokers = brokers
-	d.resolve()
-	for _, t := range slices.Clone(d.topics) {
-		fresh := *t
-		d.put(&fresh)
-	}
-}

@@ -56,7 +56,7 @@ func (s *Store) chunk(at int64) ([]byte, error) {
 
 // replayChunk applies the batches of a chunk and gives the offset behind
 // them.
-func (s *Store) replayChunk(d *draft, at int64, chunk []byte) (int64, error) {
+func (s *Store) replayChunk(d *Draft, at int64, chunk []byte) (int64, error) {
 	for len(chunk) > 0 {
 		batch, rest, err := record.Next(chunk)
 		if err != nil {
@@ -81,7 +81,7 @@ func (s *Store) replayChunk(d *draft, at int64, chunk []byte) (int64, error) {
 	return at, nil
 }
 
-func (s *Store) replayRecord(d *draft, r record.Record) error {
+func (s *Store) replayRecord(d *Draft, r record.Record) error {
 	kind := string(r.Key)
 	c, known, err := decode(kind, r.Value)
 	if !known {

@@ -66,13 +66,20 @@ func (s *Store) Subscribe(f func(old, new *Image)) {
 // image they led to. Errors are those of the changes (*kafka.Error), or
 // KafkaStorageError.
 func (s *Store) Commit(ctx context.Context, changes ...Change) (*Image, error) {
-	return s.Update(ctx, func(*Image) ([]Change, error) { return changes, nil })
+	return s.Update(ctx, func(d *Draft) error {
+		for _, c := range changes {
+			if err := d.Add(c); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
-// Update commits the changes that plan makes of the current image; nobody
-// else commits in between. An error of plan ends it; no changes are no
-// commit.
-func (s *Store) Update(ctx context.Context, plan func(current *Image) ([]Change, error)) (*Image, error) {
+// Update commits the changes that plan adds to a draft of the current image;
+// nobody else commits in between. An error of plan ends it; a draft without
+// changes is no commit.
+func (s *Store) Update(ctx context.Context, plan func(*Draft) error) (*Image, error) {
 	select {
 	case <-s.turn:
 		defer func() { s.turn <- struct{}{} }()
@@ -80,23 +87,20 @@ func (s *Store) Update(ctx context.Context, plan func(current *Image) ([]Change,
 		return nil, ctx.Err()
 	}
 	old := s.Image()
-	changes, err := plan(old)
-	if err != nil || len(changes) == 0 {
+	d := old.edit()
+	if err := plan(d); err != nil || len(d.changes) == 0 {
 		return old, err
 	}
-	d := old.edit()
-	for _, c := range changes {
-		if err := c.apply(d); err != nil {
-			return old, err
-		}
-	}
-	if err := s.write(ctx, changes); err != nil {
+	if err := s.write(ctx, d.changes); err != nil {
 		return old, err
 	}
 	next := d.done()
 	s.publish(old, next)
 	return next, nil
 }
+
+// Try runs a plan as Update would and commits nothing.
+func (s *Store) Try(plan func(*Draft) error) error { return plan(s.Image().edit()) }
 
 // write appends the changes as one batch and waits until it is synced.
 func (s *Store) write(ctx context.Context, changes []Change) error {

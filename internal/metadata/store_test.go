@@ -143,9 +143,9 @@ func TestCancelledCallerDoesNotTearACommit(t *testing.T) {
 	log := &memoryLog{}
 	s := open(t, log)
 	ctx, cancel := context.WithCancel(t.Context())
-	_, err := s.Update(ctx, func(*Image) ([]Change, error) {
+	_, err := s.Update(ctx, func(d *Draft) error {
 		cancel() // between the plan and the append
-		return []Change{orders}, nil
+		return d.Add(orders)
 	})
 	if err != nil || len(s.Image().Topics()) != 1 {
 		t.Errorf("got %v with %d topics", err, len(s.Image().Topics()))
@@ -177,9 +177,9 @@ func TestConcurrentCommittersAreSerialised(t *testing.T) {
 	for range committers {
 		wg.Go(func() {
 			for range each {
-				_, err := s.Update(t.Context(), func(m *Image) ([]Change, error) {
-					blocks <- m.NextProducerID
-					return []Change{ProducerIDsReserved{Next: m.NextProducerID + 1000}}, nil
+				_, err := s.Update(t.Context(), func(d *Draft) error {
+					blocks <- d.NextProducerID
+					return d.Add(ProducerIDsReserved{Next: d.NextProducerID + 1000})
 				})
 				if err != nil {
 					t.Error(err)
@@ -198,6 +198,26 @@ func TestConcurrentCommittersAreSerialised(t *testing.T) {
 	}
 	if got, want := open(t, log).Image().NextProducerID, int64(committers*each*1000); got != want {
 		t.Errorf("after replay the next producer id is %d, want %d", got, want)
+	}
+}
+
+func TestPlansSeeWhatTheyAdded(t *testing.T) {
+	s := open(t, &memoryLog{})
+	plan := func(d *Draft) error {
+		if err := d.Add(orders); err != nil {
+			return err
+		}
+		if err := d.Add(TopicCreated{Name: "orders", ID: kafka.TopicID{2}, Partitions: 1}); kafka.CodeOf(err) != kafka.TopicAlreadyExists {
+			t.Errorf("got %v", err)
+		}
+		return d.Add(TopicCreated{Name: "more", ID: kafka.TopicID{2}, Partitions: 1})
+	}
+	if err := s.Try(plan); err != nil || len(s.Image().Topics()) != 0 {
+		t.Errorf("got %v, %d topics", err, len(s.Image().Topics()))
+	}
+	m, err := s.Update(t.Context(), plan)
+	if err != nil || len(m.Topics()) != 2 {
+		t.Errorf("got %v, %d topics", err, len(m.Topics()))
 	}
 }
 
