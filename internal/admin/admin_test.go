@@ -16,6 +16,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 	"github.com/prometheus/common/expfmt"
 	"go.uber.org/zap"
+
+	"kaasd/internal/quota"
 )
 
 // house is what a broker would answer, to be bent by a test.
@@ -33,15 +35,15 @@ func house() Deps {
 				Credentials: Credentials{File: "c.json", Users: 2, LastGood: &at},
 				Counts:      Counts{Connections: 3, Topics: 1, Partitions: 8, Quotas: 2}}
 		},
-		Quotas: func(QuotaFilter, time.Time) Quotas {
-			return Quotas{AsOf: at, WindowSeconds: 11, Entities: []Entity{{
-				Entity: map[string]*string{"client_id": &client}, Level: "client-id", MutedConnections: 1,
-				Quotas: map[string]Quota{"produce": {Limit: &limit, Source: "override", Unit: "bytes/s", Rate: 1047552, Utilisation: 0.999,
+		Quotas: func(quota.StatusFilter, time.Time) Quotas {
+			return Quotas{AsOf: at, WindowSeconds: 11, Entities: []quota.EntityStatus{{
+				Entity: quota.EntityName{ClientID: &client}, Level: "client-id", MutedConnections: 1,
+				Quotas: map[string]quota.QuotaStatus{"produce": {Limit: &limit, Source: "override", Unit: "bytes/s", Enforced: true, Rate: 1047552, Utilisation: 0.999,
 					ThrottledRequests: 14, ThrottleSeconds: 13.6, LastThrottleMs: 940, LastThrottledAt: &at}},
 			}}}
 		},
 		Resolve: func(user, clientID string) Resolution {
-			return Resolution{User: user, ClientID: clientID, Quotas: []Resolved{{"produce", &limit, "bytes/s", "user", "override", "all clients of " + user}}}
+			return Resolution{User: user, ClientID: clientID, Quotas: []quota.Resolution{{Quota: "produce", Limit: &limit, Level: "user", SharedBy: "all clients of " + user}}}
 		},
 		Reload:  func(context.Context) (string, error) { return "credentials reloaded: 2 users", nil },
 		Metrics: prometheus.NewRegistry(),
@@ -127,7 +129,7 @@ func TestPages(t *testing.T) {
 
 func TestQuotasDocument(t *testing.T) {
 	want := `{"as_of":"2026-11-30T12:00:00Z","window_seconds":11,"entities":[{"entity":{"client_id":"loadgen"},"level":"client-id","muted_connections":1,` +
-		`"quotas":{"produce":{"limit":1048576,"source":"override","unit":"bytes/s","rate":1047552,"utilisation":0.999,"debt":0,` +
+		`"quotas":{"produce":{"limit":1048576,"source":"override","unit":"bytes/s","enforced":true,"rate":1047552,"utilisation":0.999,"debt":0,` +
 		`"throttled_requests":14,"throttle_seconds":13.6,"last_throttle_ms":940,"last_throttled_at":"2026-11-30T12:00:00Z"}}}]}` + "\n"
 	if diff := cmp.Diff(want, body(t, ask(t, Options{}, house(), "GET", "/v1/quotas"))); diff != "" {
 		t.Errorf("/v1/quotas (-want +got):\n%s", diff)
@@ -135,15 +137,15 @@ func TestQuotasDocument(t *testing.T) {
 }
 
 func TestQuotasFilter(t *testing.T) {
-	var got QuotaFilter
+	var got quota.StatusFilter
 	d := house()
-	d.Quotas = func(f QuotaFilter, _ time.Time) Quotas { got = f; return Quotas{} }
+	d.Quotas = func(f quota.StatusFilter, _ time.Time) Quotas { got = f; return Quotas{} }
 	r := ask(t, Options{}, d, "GET", "/v1/quotas?user=CN%3Da%2CO%3Dx&client_id=&throttled=true&limit=5")
 	if text := body(t, r); !strings.Contains(text, `"entities":[]`) {
 		t.Errorf("no entities = %s, want an empty list", text)
 	}
 	user, client := "CN=a,O=x", ""
-	if diff := cmp.Diff(QuotaFilter{User: &user, ClientID: &client, Throttled: true, Limit: 5}, got); diff != "" {
+	if diff := cmp.Diff(quota.StatusFilter{User: &user, ClientID: &client, Throttled: true, Limit: 5}, got); diff != "" {
 		t.Errorf("filter (-want +got):\n%s", diff)
 	}
 }

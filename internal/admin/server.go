@@ -11,6 +11,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
+
+	"kaasd/internal/quota"
 )
 
 // Options are how the HTTP side is run.
@@ -28,7 +30,7 @@ type Deps struct {
 	// Checks are what readiness is made of, in the order to show them.
 	Checks func() []Check
 	Status func() Status
-	Quotas func(f QuotaFilter, now time.Time) Quotas
+	Quotas func(f quota.StatusFilter, now time.Time) Quotas
 	// Resolve says which limits hold for a client.
 	Resolve func(user, clientID string) Resolution
 	// Reload reads the credentials file again and gives the result in words.
