@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"kaasd/internal/admin"
 	"kaasd/internal/kafka"
 	"kaasd/internal/server"
 	"kaasd/internal/storage"
@@ -53,6 +54,8 @@ type Config struct {
 	// (shutdown.timeout).
 	ShutdownTimeout time.Duration
 
+	Build admin.Build // what this kaasd calls itself
+
 	MemoryLimit int64 // bytes (memory.limit); 0: the container's limit, else 25 % of RAM
 }
 
@@ -82,7 +85,7 @@ type Storage struct {
 type Network struct {
 	MaxConnections      int           // max.connections
 	MaxConnectionsPerIP int           // max.connections.per.ip
-	IdleTimeout         time.Duration // connections.max.idle.ms
+	IdleTimeout         time.Duration // connections.max.idle.ms; 0: no limit
 	WriteTimeout        time.Duration // connections.write.timeout.ms
 	MaxRequest          int           // bytes (socket.request.max.bytes)
 	RequestMemory       int64         // bytes (queued.max.request.bytes)
