@@ -82,4 +82,3 @@ func (m *Image) CheckNewTopic(name string) error {
 }
 
 func folded(name string) string { return strings.ReplaceAll(name, ".", "_") }
-

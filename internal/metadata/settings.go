@@ -32,7 +32,7 @@ type BrokerSettings struct {
 
 // topicSettings resolves what is in force for a topic with these overrides.
 func (m *Image) topicSettings(overrides map[string]string) TopicSettings {
-	text := func(name string) string { return m.topicValue(name, overrides) }
+	text := func(name string) string { return m.TopicValue(name, overrides) }
 	number := func(name string) int64 { return parseLong(text(name)) }
 	s := TopicSettings{
 		MaxMessageBytes:   int(number("max.message.bytes")),
@@ -67,10 +67,7 @@ func (m *Image) flush(messages, ms int64) storage.Flush {
 
 // brokerSettings resolves what is in force for the broker.
 func (m *Image) brokerSettings() BrokerSettings {
-	text := func(name string) string {
-		p, _ := BrokerProperty(name)
-		return m.brokerValue(p).Text
-	}
+	text := m.BrokerValue
 	return BrokerSettings{
 		NumPartitions:     int32(parseLong(text("num.partitions"))),
 		ReplicationFactor: int16(parseLong(text("default.replication.factor"))),

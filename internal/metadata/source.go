@@ -32,7 +32,8 @@ type Value struct {
 type Entry struct {
 	Value
 	*Property
-	Synonyms []Value
+	Alterable bool
+	Synonyms  []Value
 }
 
 // TopicConfigs are all configs of a topic.
@@ -45,7 +46,7 @@ func (m *Image) TopicConfigs(t *Topic) []Entry {
 }
 
 func (m *Image) topicEntry(p *Property, overrides map[string]string) Entry {
-	e := Entry{Property: p, Value: m.topicDefault(p)}
+	e := Entry{Property: p, Value: m.topicDefault(p), Alterable: true}
 	if text, ok := overrides[p.Name]; ok {
 		e.Value = Value{Name: p.Name, Text: text, Source: FromTopic}
 		e.Synonyms = append(e.Synonyms, e.Value)
@@ -59,8 +60,19 @@ func (m *Image) topicEntry(p *Property, overrides map[string]string) Entry {
 	return e
 }
 
-// topicValue is what is in force of one topic property.
-func (m *Image) topicValue(name string, overrides map[string]string) string {
+// BrokerValue is what is in force of one property of this broker; empty for
+// none.
+func (m *Image) BrokerValue(name string) string {
+	p, ok := BrokerProperty(name)
+	if !ok {
+		return ""
+	}
+	return m.brokerValue(p).Text
+}
+
+// TopicValue is what is in force of one property of a topic with these
+// overrides.
+func (m *Image) TopicValue(name string, overrides map[string]string) string {
 	if text, ok := overrides[name]; ok {
 		return text
 	}
@@ -99,7 +111,7 @@ func scaled(text string, scale int64) string {
 func (m *Image) BrokerConfigs() []Entry {
 	entries := make([]Entry, 0, len(BrokerProperties))
 	for _, p := range BrokerProperties {
-		entries = append(entries, Entry{Property: p, Value: m.brokerValue(p), Synonyms: m.brokerValues(p)})
+		entries = append(entries, Entry{Property: p, Value: m.brokerValue(p), Alterable: p.Dynamic, Synonyms: m.brokerValues(p)})
 	}
 	return entries
 }
@@ -110,7 +122,7 @@ func (m *Image) ClusterConfigs() []Entry {
 	for _, name := range slices.Sorted(maps.Keys(m.brokers[""])) {
 		if p, ok := BrokerProperty(name); ok {
 			v := Value{Name: name, Text: m.brokers[""][name], Source: FromBrokerDefault}
-			entries = append(entries, Entry{Property: p, Value: v, Synonyms: []Value{v}})
+			entries = append(entries, Entry{Property: p, Value: v, Alterable: true, Synonyms: []Value{v}})
 		}
 	}
 	return entries
