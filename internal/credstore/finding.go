@@ -50,3 +50,8 @@ func (f Finding) String() string {
 
 // Error is the finding with its line.
 func (f Finding) Error() string { return fmt.Sprintf("line %d: %s", f.Line, f.String()) }
+
+// In is the finding with file and line, for the command line:
+//
+//	credentials.json:14: users[1] "bob": scram.salt is not base64
+func (f Finding) In(path string) string { return fmt.Sprintf("%s:%d: %s", path, f.Line, f.String()) }
