@@ -102,11 +102,23 @@ func networkOptions() []option {
 			says("open connections at once"),
 		intOption("max.connections.per.ip", "2147483647", 1, math.MaxInt32, func(s *settings) *int { return &s.Network.MaxConnectionsPerIP }).ofKafka().
 			says("open connections at once from one address"),
-		msOption("connections.max.idle.ms", "600000", -1, func(s *settings) *time.Duration { return &s.Network.IdleTimeout }).ofKafka().
+		idleOption().ofKafka().
 			says("a connection that is silent for so long is closed; -1 never; a muted one is not idle"),
 		msOption("connections.write.timeout.ms", "30000", 1, func(s *settings) *time.Duration { return &s.Network.WriteTimeout }).
 			says("a peer that takes no bytes of its answer for so long is closed"),
 	}
+}
+
+// idleOption takes a negative number as Kafka does: for no limit.
+func idleOption() option {
+	o := msOption("connections.max.idle.ms", "600000", math.MinInt32, func(s *settings) *time.Duration { return &s.Network.IdleTimeout })
+	put := o.put
+	o.put = func(s *settings, text string) error {
+		err := put(s, text)
+		s.Network.IdleTimeout = max(0, s.Network.IdleTimeout)
+		return err
+	}
+	return o
 }
 
 func storageOptions() []option {

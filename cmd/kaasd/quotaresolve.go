@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"net/url"
 
 	"github.com/spf13/cobra"
@@ -45,18 +46,19 @@ func newQuotaResolve(a *app) *cobra.Command {
 
 func (a *app) showResolution(r admin.Resolution) {
 	rows := [][]string{{"QUOTA", "LIMIT", "LEVEL", "SOURCE", "SHARED BY"}}
+	var hidden []string
 	for _, q := range r.Quotas {
-		rows = append(rows, []string{q.Quota, limitText(q), orElse(q.Level, "-"), orElse(q.Source, "-"), orElse(q.SharedBy, "-")})
+		limit := "none"
+		if q.Limit != nil {
+			limit = formatQuota(q.Quota, *q.Limit)
+		}
+		rows = append(rows, []string{q.Quota, limit, orElse(q.Level, "-"), orElse(q.Source, "-"), orElse(q.SharedBy, "-")})
+		for _, h := range q.Hidden {
+			hidden = append(hidden, fmt.Sprintf("hidden: %s %s  %s  %s  (the override wins)\n", q.Quota, formatQuota(q.Quota, h.Limit), h.Level, h.Source))
+		}
 	}
 	table(a.out, "", rows)
-	for _, q := range r.Hidden {
-		a.printf("hidden: %s %s  %s  %s  (the override wins)\n", q.Quota, limitText(q), q.Level, q.Source)
+	for _, line := range hidden {
+		a.printf("%s", line)
 	}
-}
-
-func limitText(q admin.Resolved) string {
-	if q.Limit == nil {
-		return "none"
-	}
-	return formatQuota(q.Quota, *q.Limit)
 }

@@ -27,7 +27,7 @@ func newRoot(a *app) *cobra.Command {
 	root.SetFlagErrorFunc(flagError)
 	root.PersistentFlags().StringVarP(&a.format, "output", "o", "table", "how the answer is written: table or json")
 	root.PersistentFlags().BoolVar(&a.noColor, "no-color", false, "no colours (NO_COLOR does the same)")
-	root.AddCommand(newHealth(a), newQuota(a), newConfig(a), newVersion(a))
+	root.AddCommand(newHealth(a), newQuota(a), newCredentials(a), newConfig(a), newVersion(a))
 	return root
 }
 

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"kaasd/internal/admin"
 )
 
 // Set by the linker (-X main.version=...). Without it the build info of the
@@ -59,6 +61,11 @@ func (b *build) fill(info *debug.BuildInfo) {
 	for _, m := range info.Deps {
 		b.Modules = append(b.Modules, module{m.Path, m.Version})
 	}
+}
+
+// ofBroker is what a broker of this build calls itself.
+func (b build) ofBroker() admin.Build {
+	return admin.Build{Version: b.Version, Revision: b.Revision}
 }
 
 func orElse(s, otherwise string) string {
