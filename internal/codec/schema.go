@@ -8,7 +8,7 @@ type Field struct {
 	Type     string
 	About    string
 	Tag      int     // number of the tag, -1 when it is never tagged
-	Versions []int16 // that have the field
+	Versions []int16 // that have the field, rising
 	Nullable []int16 // that allow null
 	Tagged   []int16 // that have it as a tagged field
 	Fields   []*Field
@@ -16,11 +16,12 @@ type Field struct {
 	nullable bool // in the version walked
 }
 
-// Describe walks a message in each of its versions and joins what it finds.
-// Versions from flexible on have tag sections.
+// Describe walks a message in each of its versions, the highest first, and
+// joins what it finds: a field that newer versions replaced stands before what
+// replaced it. Versions from flexible on have tag sections.
 func Describe(lowest, highest, flexible int16, message func() Message) []*Field {
 	root := new(Field)
-	for v := lowest; v <= highest; v++ {
+	for v := highest; v >= lowest; v-- {
 		c := newCursor(shaping, v, v >= flexible)
 		c.schema = &schema{level: root, tagged: -1}
 		walk(c, message())
@@ -42,7 +43,7 @@ func Fill(version int16, flexible bool, batch []byte, m Message) {
 // nothing.
 type schema struct {
 	level  *Field // whose fields are named now
-	next   int    // where the next unknown field goes, among level.Fields
+	next   int    // where a field that is new goes, among level.Fields
 	tagged int    // number of the open tag, or -1
 }
 
@@ -72,13 +73,13 @@ func (c *Cursor) declare(f Field) *Field {
 }
 
 func (f *Field) note(version int16, nullable bool, tag int) {
-	f.Versions = append(f.Versions, version)
+	f.Versions = slices.Insert(f.Versions, 0, version)
 	if nullable {
-		f.Nullable = append(f.Nullable, version)
+		f.Nullable = slices.Insert(f.Nullable, 0, version)
 	}
 	if tag >= 0 {
 		f.Tag = tag
-		f.Tagged = append(f.Tagged, version)
+		f.Tagged = slices.Insert(f.Tagged, 0, version)
 	}
 }
 

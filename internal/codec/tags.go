@@ -54,7 +54,10 @@ func (c *Cursor) EndTag() {
 		if c.trace != nil {
 			c.trace.endTag()
 		}
-		c.buf, c.off = c.tags.whole, c.tags.end
+		c.buf = c.tags.whole
+		if c.err == nil {
+			c.off = c.tags.end
+		}
 	}
 }
 

@@ -29,13 +29,13 @@ type Count int
 type Raw []byte
 
 // Trace decodes like Decode, without a limit, and gives the tree as far as it
-// got. base is the offset of the body in its frame; the body ends at the
-// tree's end.
-func Trace(body []byte, base int, version int16, flexible bool, name, about string, m Message) (*Node, error) {
+// got. base is the offset of the body in its frame. The root is for the caller
+// to name; it ends where the body does.
+func Trace(body []byte, base int, version int16, flexible bool, m Message) (*Node, error) {
 	c := newCursor(decoding, version, flexible)
 	defer c.free()
 	c.buf, c.base, c.budget = body, base, 1<<40
-	root := &Node{Name: name, Type: "struct", About: about, Offset: base}
+	root := &Node{Offset: base}
 	c.trace = &trace{stack: []*Node{root}}
 	walk(c, m)
 	root.Size = c.off

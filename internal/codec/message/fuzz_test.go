@@ -54,7 +54,7 @@ func stable(t *testing.T, a message.API, version int16, d direction, body []byte
 	budget := 16*len(body) + 1024
 	err := codec.Decode(body, version, a.IsFlexible(version), m, budget)
 	if len(body) < 1<<12 {
-		_, traced := codec.Trace(body, 4, version, a.IsFlexible(version), a.Name, "", d.ours())
+		_, traced := codec.Trace(body, 4, version, a.IsFlexible(version), d.ours())
 		if err == nil && traced != nil {
 			t.Fatalf("decodes, but the trace ends with %v", traced)
 		}
