@@ -1,0 +1,103 @@
+package handlers
+
+import (
+	"strings"
+
+	"go.uber.org/zap"
+
+	"kaasd/internal/codec/message"
+	"kaasd/internal/kafka"
+	"kaasd/internal/quota"
+)
+
+// AlterClientQuotas (key 49, KIP-546): v0-1, flexible from v1. A change is in
+// force, on live buckets too, before the answer. Every entry, taken or refused,
+// is one line of the audit log.
+//
+// Differs from Kafka: an entity named twice has none of its entries applied
+// (Kafka applies the first); answers are in the order asked. What else the
+// model decides is in quota.
+func (h *Handlers) alterClientQuotas(c *call, req *message.AlterClientQuotasRequest) (*message.AlterClientQuotasResponse, error) {
+	if err := c.allow(kafka.OpAlterConfigs, kafka.Cluster); err != nil {
+		return c.refuseQuotas(req, err), nil
+	}
+	resp := &message.AlterClientQuotasResponse{Entries: []message.AlterClientQuotasResponseEntry{}}
+	for _, r := range h.Quotas.Alter(c.now, alterations(req), req.ValidateOnly) {
+		var err error
+		if r.Err != nil {
+			err = r.Err
+		}
+		c.auditQuota(r, req.ValidateOnly)
+		resp.Entries = append(resp.Entries, message.AlterClientQuotasResponseEntry{
+			ErrorCode: c.code(err), ErrorMessage: text(err), Entity: echo(r.Components),
+		})
+	}
+	return resp, nil
+}
+
+func alterations(req *message.AlterClientQuotasRequest) []quota.Alteration {
+	all := make([]quota.Alteration, 0, len(req.Entries))
+	for _, e := range req.Entries {
+		a := quota.Alteration{Components: entity(e)}
+		for _, op := range e.Ops {
+			a.Ops = append(a.Ops, quota.Op{Key: op.Key, Value: op.Value, Remove: op.Remove})
+		}
+		all = append(all, a)
+	}
+	return all
+}
+
+func entity(e message.AlterClientQuotasEntry) []quota.Component {
+	var parts []quota.Component
+	for _, part := range e.Entity {
+		parts = append(parts, quota.Component{Type: part.EntityType, Name: part.EntityName})
+	}
+	return parts
+}
+
+func echo(parts []quota.Component) []message.AlterClientQuotasResponseEntity {
+	out := make([]message.AlterClientQuotasResponseEntity, 0, len(parts))
+	for _, part := range parts {
+		out = append(out, message.AlterClientQuotasResponseEntity{EntityType: part.Type, EntityName: part.Name})
+	}
+	return out
+}
+
+// refuseQuotas answers every entry, in the order asked and each as often as it
+// was sent.
+func (c *call) refuseQuotas(req *message.AlterClientQuotasRequest, err error) *message.AlterClientQuotasResponse {
+	refusal := kafka.Errorf(kafka.CodeOf(err), "%s", kafka.MessageOf(err))
+	resp := &message.AlterClientQuotasResponse{Entries: []message.AlterClientQuotasResponseEntry{}}
+	for _, e := range req.Entries {
+		r := quota.Result{Components: entity(e), Err: refusal}
+		c.auditQuota(r, req.ValidateOnly)
+		resp.Entries = append(resp.Entries, message.AlterClientQuotasResponseEntry{
+			ErrorCode: c.code(err), ErrorMessage: text(err), Entity: echo(r.Components),
+		})
+	}
+	return resp
+}
+
+// auditQuota writes the line that tells who changed which quota, or why not.
+func (c *call) auditQuota(r quota.Result, validateOnly bool) {
+	fields := append(c.who(), zap.String("entity", entityName(r.Components)), zap.Bool("validate_only", validateOnly))
+	if r.Err != nil {
+		c.h.audit.Info("quota change refused", append(fields, zap.Stringer("code", r.Err.Code), zap.String("error", r.Err.Message))...)
+		return
+	}
+	c.h.audit.Info("quota changed", append(fields, zap.Any("old", r.Old), zap.Any("new", r.New))...)
+}
+
+// entityName names an entity as it was asked for: "user alice, client-id
+// default".
+func entityName(parts []quota.Component) string {
+	names := make([]string, 0, len(parts))
+	for _, part := range parts {
+		name := part.Type + " default"
+		if part.Name != nil {
+			name = part.Type + " " + *part.Name
+		}
+		names = append(names, name)
+	}
+	return strings.Join(names, ", ")
+}

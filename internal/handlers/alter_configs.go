@@ -1,0 +1,126 @@
+package handlers
+
+import (
+	"go.uber.org/zap"
+
+	"kaasd/internal/codec/message"
+	"kaasd/internal/kafka"
+	"kaasd/internal/metadata"
+)
+
+// AlterConfigs (key 33, KIP-133): v0-2, flexible from v2. It replaces all
+// overrides of a resource: what is not sent is reset.
+func (h *Handlers) alterConfigs(c *call, req *message.AlterConfigsRequest) (*message.AlterConfigsResponse, error) {
+	var edits []configEdit
+	for _, asked := range req.Resources {
+		r := configResource{asked.ResourceType, asked.ResourceName}
+		edits = append(edits, configEdit{r, func(m *metadata.Image) (map[string]string, error) { return r.replace(m, asked.Configs) }})
+	}
+	faults := c.alterAll(edits, req.ValidateOnly)
+	resp := &message.AlterConfigsResponse{Responses: []message.AlterConfigsResponseResource{}}
+	for i, asked := range req.Resources {
+		resp.Responses = append(resp.Responses, message.AlterConfigsResponseResource{
+			ErrorCode: c.code(faults[i]), ErrorMessage: text(faults[i]), ResourceType: asked.ResourceType, ResourceName: asked.ResourceName,
+		})
+	}
+	return resp, nil
+}
+
+func (r configResource) replace(m *metadata.Image, asked []message.AlterConfigsConfig) (map[string]string, error) {
+	next := make(map[string]string, len(asked))
+	for _, config := range asked {
+		if config.Value == nil {
+			return nil, kafka.Errorf(kafka.InvalidRequest, "config %q has no value", config.Name)
+		}
+		value, err := r.parse(config.Name, *config.Value)
+		if err != nil {
+			return nil, err
+		}
+		next[config.Name] = value
+	}
+	_, missing := r.overrides(m)
+	return next, missing
+}
+
+// configEdit is what a request asks of one resource: next makes its new
+// overrides of an image.
+type configEdit struct {
+	resource configResource
+	next     func(m *metadata.Image) (map[string]string, error)
+}
+
+// altered is an edit that goes into the commit, for the log.
+type altered struct {
+	resource configResource
+	old, new map[string]string
+}
+
+// alterAll makes the edits that can be made, in one commit, and says what is
+// wrong with the others. A resource named twice has none of its edits made.
+func (c *call) alterAll(edits []configEdit, validateOnly bool) []error {
+	times := map[configResource]int{}
+	for _, e := range edits {
+		times[e.resource]++
+	}
+	faults := make([]error, len(edits))
+	var done []altered
+	plan := func(d *metadata.Draft) error {
+		for i, e := range edits {
+			if times[e.resource] > 1 {
+				faults[i] = kafka.Errorf(kafka.InvalidRequest, "a resource may be named once, %q is named %d times", e.resource.name, times[e.resource])
+				continue
+			}
+			var a altered
+			if a, faults[i] = c.alterOne(d, e); faults[i] == nil {
+				done = append(done, a)
+			}
+		}
+		return nil
+	}
+	if validateOnly {
+		_ = c.h.Metadata.Try(plan)
+		return faults
+	}
+	if _, err := c.h.Metadata.Update(c.ctx, plan); err != nil {
+		return failed(faults, err)
+	}
+	for _, a := range done {
+		c.h.log.Info("configs changed", append(c.who(), zap.Stringer("resource", a.resource), zap.Any("old", a.old), zap.Any("new", a.new))...)
+	}
+	return faults
+}
+
+// failed gives those without a fault that of the commit.
+func failed(faults []error, err error) []error {
+	for i := range faults {
+		if faults[i] == nil {
+			faults[i] = err
+		}
+	}
+	return faults
+}
+
+func (c *call) alterOne(d *metadata.Draft, e configEdit) (altered, error) {
+	r := e.resource
+	switch r.kind {
+	case configTopic:
+	case configBroker:
+		if err := c.h.checkBroker(r.name, true); err != nil {
+			return altered{}, err
+		}
+	default:
+		return altered{}, noConfigs(r.kind)
+	}
+	if err := c.allow(kafka.OpAlterConfigs, r.acl()); err != nil {
+		return altered{}, err
+	}
+	next, err := e.next(&d.Image)
+	if err != nil {
+		return altered{}, err
+	}
+	old, err := r.overrides(&d.Image)
+	if err != nil {
+		return altered{}, err
+	}
+	return altered{r, old, next}, d.Add(r.set(&d.Image, next))
+}

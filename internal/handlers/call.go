@@ -1,0 +1,166 @@
+package handlers
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"time"
+
+	"go.uber.org/zap"
+
+	"kaasd/internal/codec"
+	"kaasd/internal/kafka"
+	"kaasd/internal/metadata"
+	"kaasd/internal/quota"
+	"kaasd/internal/server"
+)
+
+// call is one request on its way: who asks, and what the answer is going to be
+// besides its message.
+type call struct {
+	*session
+	ctx     context.Context
+	header  codec.RequestHeader
+	size    int       // what quotas count: header and body, in bytes
+	now     time.Time // when the request was there
+	request *server.Request
+	route   *route
+	image   *metadata.Image // the same for the whole request
+
+	// answer is what the server gets. Its payload is made of the message.
+	answer server.Answer
+	// throttle is announced in the answer and mutes the connection.
+	throttle quota.Throttle
+	// grant, when granted, was taken for the answer at a time. It is settled
+	// once the answer's size is known, which gives the throttle.
+	grant   quota.Grant
+	granted bool
+	at      time.Time
+
+	parked time.Duration // spent waiting for records, which is not work
+}
+
+// throttled is a response that can announce a throttle.
+type throttled interface{ SetThrottle(ms int32) }
+
+// budget is the memory that decoding the request may make, in bytes
+// (records are slices of the frame and cost none).
+func (c *call) budget() int {
+	switch {
+	case !c.Established():
+		return 2 * c.size
+	case c.header.Key == kafka.KeyProduce:
+		return c.size + 1<<20
+	}
+	return 16 * c.size
+}
+
+// code is the error code that err has for the client. It is counted here, and
+// an error without a code, whose text stays in the house, is logged.
+func (c *call) code(err error) kafka.Code {
+	code := kafka.CodeOf(err)
+	if code == kafka.NoError {
+		return code
+	}
+	c.h.metrics.errors.WithLabelValues(c.route.Name, code.String()).Inc()
+	if code == kafka.UnknownServerError {
+		c.h.log.Error("request met an unexpected error", append(c.who(), zap.String("api", c.route.Name), zap.Error(err))...)
+	}
+	return code
+}
+
+// text is what a person is told about err; nil for no error.
+func text(err error) *string {
+	if err == nil {
+		return nil
+	}
+	words := kafka.MessageOf(err)
+	return &words
+}
+
+// may asks the authorizer on behalf of the caller.
+func (c *call) may(op kafka.Operation, r kafka.Resource) bool {
+	return c.h.Authorizer.Authorize(c.principal(), op, r)
+}
+
+// allow is may as an error that names what is missing.
+func (c *call) allow(op kafka.Operation, r kafka.Resource) error {
+	if c.may(op, r) {
+		return nil
+	}
+	return kafka.Errorf(denied[r.Type], "%s has no permission for %s on %s", c.principal(), op, r)
+}
+
+// denied is the code that tells of a missing permission.
+var denied = map[kafka.ResourceType]kafka.Code{
+	kafka.ResourceTopic:           kafka.TopicAuthorizationFailed,
+	kafka.ResourceGroup:           kafka.GroupAuthorizationFailed,
+	kafka.ResourceCluster:         kafka.ClusterAuthorizationFailed,
+	kafka.ResourceTransactionalID: kafka.TransactionalIDAuthorizationFailed,
+}
+
+// payer is what the call is charged to.
+func (c *call) payer() *quota.Client { return c.quotaClient(c.header.ClientID) }
+
+// finish puts the message into the answer, pays for it, and mutes the
+// connection when that left a debt. No message is no payload.
+func (c *call) finish(m codec.Message) error {
+	if m != nil {
+		if err := c.encode(m); err != nil {
+			c.giveBack()
+			return err
+		}
+	}
+	if mute := c.throttle.Mute(); mute != nil { // a nil *Mute is not a nil Mute
+		c.answer.Mute = mute
+	}
+	return nil
+}
+
+func (c *call) encode(m codec.Message) error {
+	if t, ok := m.(throttled); ok && c.throttle.Muted() {
+		t.SetThrottle(c.throttle.Millis())
+	}
+	v := c.header.Version
+	f, err := codec.EncodeResponse(c.header.CorrelationID, v, c.route.IsFlexible(v), c.route.FlexibleResponseHeader(v), m)
+	if err != nil {
+		return fmt.Errorf("encode the answer: %w", err)
+	}
+	c.answer.Payload = f
+	c.settle(f)
+	return nil
+}
+
+// settle pays for the answer out of its grant. How much that is shows only in
+// the encoded answer, and what is then left to wait belongs at its beginning: it
+// is written over what was encoded there.
+func (c *call) settle(f *codec.Frame) {
+	if !c.granted {
+		return
+	}
+	c.granted = false
+	c.throttle = c.grant.Settle(f.Size()-sizePrefix, c.at)
+	if c.throttle.Muted() {
+		binary.BigEndian.PutUint32(f.Head()[c.throttleAt():], uint32(c.throttle.Millis()))
+	}
+}
+
+// giveBack returns a grant whose answer will not be sent.
+func (c *call) giveBack() {
+	if c.granted {
+		c.granted = false
+		c.grant.Settle(0, c.at)
+	}
+}
+
+// sizePrefix is the length of a frame's size, in bytes.
+const sizePrefix = 4
+
+// throttleAt is where throttle_time_ms lies in the frame of an answer that
+// begins with it: behind size, correlation id and the tags of the header.
+func (c *call) throttleAt() int {
+	if c.route.FlexibleResponseHeader(c.header.Version) {
+		return sizePrefix + 5
+	}
+	return sizePrefix + 4
+}

@@ -1,0 +1,92 @@
+package handlers
+
+import (
+	"slices"
+
+	"go.uber.org/zap"
+
+	"kaasd/internal/codec/message"
+	"kaasd/internal/kafka"
+	"kaasd/internal/metadata"
+)
+
+// CreatePartitions (key 37, KIP-195): v0-3, flexible from v2. Partitions are
+// only ever added.
+func (h *Handlers) createPartitions(c *call, req *message.CreatePartitionsRequest) (*message.CreatePartitionsResponse, error) {
+	names := make([]string, 0, len(req.Topics))
+	for _, t := range req.Topics {
+		names = append(names, t.Name)
+	}
+	faults := c.growAll(req, repeated(names))
+	resp := &message.CreatePartitionsResponse{Results: []message.CreatePartitionsResponseResult{}}
+	for i, name := range names {
+		if !slices.Contains(names[:i], name) {
+			resp.Results = append(resp.Results, message.CreatePartitionsResponseResult{
+				Name: name, ErrorCode: c.code(faults[i]), ErrorMessage: text(faults[i]),
+			})
+		}
+	}
+	return resp, nil
+}
+
+// growAll adds the partitions of every topic that can have them, in one
+// commit.
+func (c *call) growAll(req *message.CreatePartitionsRequest, twice map[string]bool) []error {
+	faults := make([]error, len(req.Topics))
+	plan := func(d *metadata.Draft) error {
+		for i, asked := range req.Topics {
+			faults[i] = c.growOne(d, asked, twice[asked.Name])
+		}
+		return nil
+	}
+	if req.ValidateOnly {
+		_ = c.h.Metadata.Try(plan)
+		return faults
+	}
+	image, err := c.h.Metadata.Update(c.ctx, plan)
+	for i := range faults {
+		if faults[i] != nil {
+			continue
+		}
+		faults[i] = err
+		if t, ok := image.Topic(req.Topics[i].Name); ok && err == nil {
+			c.logTopic("partitions added", t, zap.Int32("before", c.before(t)))
+		}
+	}
+	return faults
+}
+
+// before is how many partitions a topic had when the request came.
+func (c *call) before(t *metadata.Topic) int32 {
+	if was, ok := c.image.TopicByID(t.ID); ok {
+		return was.Partitions
+	}
+	return 0
+}
+
+func (c *call) growOne(d *metadata.Draft, asked message.CreatePartitionsTopic, twice bool) error {
+	if twice {
+		return kafka.Errorf(kafka.InvalidRequest, "topic %q is named more than once", asked.Name)
+	}
+	if err := c.allow(kafka.OpAlter, kafka.TopicResource(asked.Name)); err != nil {
+		return err
+	}
+	t, ok := d.Topic(asked.Name)
+	if !ok {
+		return errUnknownTopic
+	}
+	if asked.Count > maxPartitions {
+		return kafka.Errorf(kafka.InvalidPartitions, "topic %q cannot have %d partitions: %d is the most", asked.Name, asked.Count, maxPartitions)
+	}
+	if asked.Count > t.Partitions && asked.Assignments != nil {
+		if added := asked.Count - t.Partitions; len(asked.Assignments) != int(added) {
+			return kafka.Errorf(kafka.InvalidReplicaAssignment, "%d partitions are added and %d assigned", added, len(asked.Assignments))
+		}
+		for _, a := range asked.Assignments {
+			if err := c.h.checkReplicas(a.BrokerIDs); err != nil {
+				return err
+			}
+		}
+	}
+	return d.Add(metadata.PartitionsAdded{ID: t.ID, Partitions: asked.Count})
+}

@@ -1,0 +1,209 @@
+package handlers
+
+import (
+	"slices"
+
+	"kaasd/internal/codec/message"
+	"kaasd/internal/kafka"
+	"kaasd/internal/metadata"
+)
+
+// CreateTopics (key 19, KIP-4, KIP-464, KIP-525): v2-7, flexible from v5.
+//
+// There is one broker, so that a replication factor above 1 is refused as Kafka
+// does with one broker; -1 is the broker's default.
+func (h *Handlers) createTopics(c *call, req *message.CreateTopicsRequest) (*message.CreateTopicsResponse, error) {
+	names := make([]string, 0, len(req.Topics))
+	for _, t := range req.Topics {
+		names = append(names, t.Name)
+	}
+	twice := repeated(names)
+	resp := &message.CreateTopicsResponse{Topics: []message.CreateTopicsResponseTopic{}}
+	made := c.createAll(req, twice)
+	for i, asked := range req.Topics {
+		if !slices.Contains(names[:i], asked.Name) || !twice[asked.Name] {
+			resp.Topics = append(resp.Topics, c.createdTopic(asked.Name, made[i]))
+		}
+	}
+	return resp, nil
+}
+
+// created is what became of one topic that was asked for.
+type created struct {
+	topic *metadata.Topic
+	err   error
+}
+
+// createAll makes every topic that can be made, in one commit.
+func (c *call) createAll(req *message.CreateTopicsRequest, twice map[string]bool) []created {
+	made := make([]created, len(req.Topics))
+	plan := func(d *metadata.Draft) error {
+		for i, asked := range req.Topics {
+			made[i].topic, made[i].err = c.createOne(d, asked, twice[asked.Name])
+		}
+		return nil
+	}
+	if req.ValidateOnly {
+		_ = c.h.Metadata.Try(plan)
+		return made
+	}
+	if _, err := c.h.Metadata.Update(c.ctx, plan); err != nil {
+		return notMade(made, err)
+	}
+	for _, m := range made {
+		if m.err == nil {
+			c.logTopic("topic created", m.topic)
+		}
+	}
+	return made
+}
+
+// notMade gives those who were to be made the error of the commit.
+func notMade(made []created, err error) []created {
+	for i := range made {
+		if made[i].err == nil {
+			made[i] = created{err: err}
+		}
+	}
+	return made
+}
+
+func (c *call) createOne(d *metadata.Draft, asked message.CreateTopicsTopic, twice bool) (*metadata.Topic, error) {
+	if twice {
+		return nil, kafka.Errorf(kafka.InvalidRequest, "topic %q is named more than once", asked.Name)
+	}
+	if err := c.mayCreate(asked.Name); err != nil {
+		return nil, err
+	}
+	if err := d.CheckNewTopic(asked.Name); err != nil {
+		return nil, err
+	}
+	partitions, err := c.h.partitionsOf(d, asked)
+	if err != nil {
+		return nil, err
+	}
+	configs, err := topicConfigs(asked.Configs)
+	if err != nil {
+		return nil, err
+	}
+	if err := d.Add(metadata.TopicCreated{Name: asked.Name, ID: newTopicID(), Partitions: partitions, Configs: configs}); err != nil {
+		return nil, err
+	}
+	t, _ := d.Topic(asked.Name)
+	return t, nil
+}
+
+// maxPartitions is the most partitions one topic may be given, so that a
+// mistyped count cannot use up the machine.
+const maxPartitions = 100_000
+
+// partitionsOf is how many partitions a topic is to have.
+func (h *Handlers) partitionsOf(d *metadata.Draft, asked message.CreateTopicsTopic) (int32, error) {
+	if len(asked.Assignments) > 0 {
+		return h.assigned(asked)
+	}
+	count, factor := asked.NumPartitions, asked.ReplicationFactor
+	if count == -1 {
+		count = d.Broker.NumPartitions
+	}
+	if factor == -1 {
+		factor = d.Broker.ReplicationFactor
+	}
+	switch {
+	case count < 1:
+		return 0, kafka.Errorf(kafka.InvalidPartitions, "topic %q cannot have %d partitions: 1 or more, or -1 for the broker's default", asked.Name, count)
+	case count > maxPartitions:
+		return 0, kafka.Errorf(kafka.InvalidPartitions, "topic %q cannot have %d partitions: %d is the most", asked.Name, count, maxPartitions)
+	case factor < 1:
+		return 0, kafka.Errorf(kafka.InvalidReplicationFactor, "topic %q cannot have replication factor %d: 1, or -1 for the broker's default", asked.Name, factor)
+	case factor > 1:
+		return 0, kafka.Errorf(kafka.InvalidReplicationFactor, "topic %q cannot have replication factor %d: there is 1 broker", asked.Name, factor)
+	}
+	return count, nil
+}
+
+// assigned counts the partitions of a manual assignment: from 0 on without a
+// gap, each on this broker.
+func (h *Handlers) assigned(asked message.CreateTopicsTopic) (int32, error) {
+	if asked.NumPartitions != -1 || asked.ReplicationFactor != -1 {
+		return 0, kafka.Errorf(kafka.InvalidRequest, "topic %q has replicas assigned: partition count and replication factor must then be -1", asked.Name)
+	}
+	seen := map[int32]bool{}
+	for _, a := range asked.Assignments {
+		if seen[a.PartitionIndex] {
+			return 0, kafka.Errorf(kafka.InvalidReplicaAssignment, "partition %d of topic %q is assigned twice", a.PartitionIndex, asked.Name)
+		}
+		seen[a.PartitionIndex] = true
+		if err := h.checkReplicas(a.BrokerIDs); err != nil {
+			return 0, err
+		}
+	}
+	for i := range int32(len(seen)) {
+		if !seen[i] {
+			return 0, kafka.Errorf(kafka.InvalidReplicaAssignment, "partition %d of topic %q is not assigned: partitions count from 0 on without a gap", i, asked.Name)
+		}
+	}
+	return int32(len(seen)), nil
+}
+
+// checkReplicas judges the replicas of one partition: they can only be this
+// broker.
+func (h *Handlers) checkReplicas(brokers []int32) error {
+	if len(brokers) != 1 || brokers[0] != int32(h.NodeID) {
+		return kafka.Errorf(kafka.InvalidReplicaAssignment, "replicas %v cannot be: the only broker is %d", brokers, h.NodeID)
+	}
+	return nil
+}
+
+// topicConfigs checks the configs of a new topic. Of a config named twice the
+// last value counts.
+func topicConfigs(asked []message.CreateTopicsConfig) (map[string]string, error) {
+	configs := make(map[string]string, len(asked))
+	for _, config := range asked {
+		if config.Value == nil {
+			return nil, kafka.Errorf(kafka.InvalidConfig, "topic config %q has no value", config.Name)
+		}
+		value, err := metadata.ParseTopicConfig(config.Name, *config.Value)
+		if err != nil {
+			return nil, err
+		}
+		configs[config.Name] = value
+	}
+	return configs, nil
+}
+
+// createdTopic is one topic of the answer. Counts and configs are shown to who
+// may see them (KIP-525).
+func (c *call) createdTopic(name string, made created) message.CreateTopicsResponseTopic {
+	t := message.CreateTopicsResponseTopic{
+		Name: name, ErrorCode: c.code(made.err), ErrorMessage: text(made.err), NumPartitions: -1, ReplicationFactor: -1,
+	}
+	if made.err != nil {
+		return t
+	}
+	t.TopicID = made.topic.ID
+	if err := c.allow(kafka.OpDescribeConfigs, kafka.TopicResource(name)); err != nil {
+		t.TopicConfigErrorCode = kafka.CodeOf(err)
+		return t
+	}
+	t.NumPartitions, t.ReplicationFactor = made.topic.Partitions, 1
+	t.Configs = []message.CreateTopicsResponseConfig{}
+	for _, e := range c.image.TopicConfigs(made.topic) {
+		t.Configs = append(t.Configs, message.CreateTopicsResponseConfig{
+			Name: e.Value.Name, Value: &e.Value.Text, ConfigSource: int8(e.Source),
+		})
+	}
+	return t
+}
+
+// repeated are the names that occur more than once.
+func repeated(names []string) map[string]bool {
+	seen, twice := map[string]bool{}, map[string]bool{}
+	for _, name := range names {
+		if seen[name] {
+			twice[name] = true
+		}
+		seen[name] = true
+	}
+	return twice
+}

@@ -1,0 +1,121 @@
+package handlers
+
+import (
+	"kaasd/internal/codec/message"
+	"kaasd/internal/kafka"
+	"kaasd/internal/metadata"
+)
+
+// DeleteTopics (key 20, KIP-4, KIP-516): v1-6, flexible from v4, by id from v6.
+// A topic is gone, and its waiting fetches are answered, before the answer.
+func (h *Handlers) deleteTopics(c *call, req *message.DeleteTopicsRequest) (*message.DeleteTopicsResponse, error) {
+	asked := namedOrID(req)
+	gone := make([]deletion, len(asked))
+	_, err := h.Metadata.Update(c.ctx, func(d *metadata.Draft) error {
+		for i := range asked {
+			gone[i] = c.deleteOne(d, asked, i)
+		}
+		return nil
+	})
+	resp := &message.DeleteTopicsResponse{Responses: []message.DeleteTopicsResponseTopic{}}
+	for i, a := range asked {
+		if gone[i].again {
+			continue
+		}
+		if gone[i].err == nil {
+			gone[i].err = err
+		}
+		resp.Responses = append(resp.Responses, c.deletedTopic(a, gone[i]))
+	}
+	return resp, nil
+}
+
+// deletion is what became of one topic that was asked to go.
+type deletion struct {
+	topic *metadata.Topic // the caller may know of it
+	again bool            // named before in the request
+	err   error
+}
+
+// namedOrID brings the two forms of the request together.
+func namedOrID(req *message.DeleteTopicsRequest) []message.DeleteTopicsTopic {
+	asked := req.Topics
+	for i := range req.TopicNames {
+		asked = append(asked, message.DeleteTopicsTopic{Name: &req.TopicNames[i]})
+	}
+	return asked
+}
+
+// sameTopic says whether two entries name a topic in the same words.
+func sameTopic(a, b message.DeleteTopicsTopic) bool {
+	if a.Name == nil || b.Name == nil {
+		return a.Name == nil && b.Name == nil && a.TopicID == b.TopicID && !a.TopicID.IsZero()
+	}
+	return *a.Name == *b.Name && a.TopicID == b.TopicID
+}
+
+func (c *call) deleteOne(d *metadata.Draft, asked []message.DeleteTopicsTopic, i int) deletion {
+	for j, other := range asked {
+		if j != i && sameTopic(asked[i], other) {
+			return deletion{again: j < i, err: kafka.Errorf(kafka.InvalidRequest, "a topic is named more than once")}
+		}
+	}
+	t, err := findTopic(&d.Image, asked[i])
+	name := asked[i].Name
+	if t != nil {
+		name = &t.Name
+	}
+	if name != nil {
+		if denied := c.allow(kafka.OpDelete, kafka.TopicResource(*name)); denied != nil {
+			return deletion{err: denied}
+		}
+	}
+	if err != nil {
+		return deletion{err: err}
+	}
+	if !d.Broker.DeleteTopics {
+		return deletion{topic: t, err: c.deletionOff()}
+	}
+	return deletion{topic: t, err: d.Add(metadata.TopicDeleted{ID: t.ID})}
+}
+
+func findTopic(m *metadata.Image, asked message.DeleteTopicsTopic) (*metadata.Topic, error) {
+	switch {
+	case asked.Name != nil && !asked.TopicID.IsZero():
+		return nil, kafka.Errorf(kafka.InvalidRequest, "topic %q is named by its id as well: one of the two is enough", *asked.Name)
+	case asked.Name != nil:
+		if t, ok := m.Topic(*asked.Name); ok {
+			return t, nil
+		}
+		return nil, errUnknownTopic
+	case asked.TopicID.IsZero():
+		return nil, kafka.Errorf(kafka.InvalidRequest, "a topic is named neither by name nor by id")
+	}
+	if t, ok := m.TopicByID(asked.TopicID); ok {
+		return t, nil
+	}
+	return nil, errUnknownTopicID
+}
+
+// deletionOff is the refusal of a broker with delete.topic.enable=false, whose
+// own code older clients do not know.
+func (c *call) deletionOff() error {
+	code := kafka.TopicDeletionDisabled
+	if c.header.Version < 3 {
+		code = kafka.InvalidRequest
+	}
+	return kafka.Errorf(code, "topics cannot be deleted: delete.topic.enable is false")
+}
+
+func (c *call) deletedTopic(asked message.DeleteTopicsTopic, gone deletion) message.DeleteTopicsResponseTopic {
+	answer := message.DeleteTopicsResponseTopic{
+		Name: asked.Name, TopicID: asked.TopicID, ErrorCode: c.code(gone.err), ErrorMessage: text(gone.err),
+	}
+	if gone.topic != nil {
+		answer.Name, answer.TopicID = &gone.topic.Name, gone.topic.ID
+	}
+	if gone.err == nil {
+		c.logTopic("topic deleted", gone.topic)
+	}
+	return answer
+}

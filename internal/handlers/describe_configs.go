@@ -1,0 +1,99 @@
+package handlers
+
+import (
+	"slices"
+
+	"kaasd/internal/codec/message"
+	"kaasd/internal/kafka"
+	"kaasd/internal/metadata"
+)
+
+// DescribeConfigs (key 32, KIP-133, KIP-226, KIP-569): v1-4, flexible from v4.
+// Topics and brokers have configs; loggers are answered with none, because
+// kaasd has no levels of their own.
+func (h *Handlers) describeConfigs(c *call, req *message.DescribeConfigsRequest) (*message.DescribeConfigsResponse, error) {
+	resp := &message.DescribeConfigsResponse{Results: []message.DescribeConfigsResponseResult{}}
+	for _, asked := range req.Resources {
+		entries, err := c.configsOf(configResource{asked.ResourceType, asked.ResourceName})
+		message := text(err)
+		if err == nil {
+			message = new(string)
+		}
+		resp.Results = append(resp.Results, describeResult(asked, c.code(err), message, c.shown(entries, asked.ConfigurationKeys, req)))
+	}
+	return resp, nil
+}
+
+func describeResult(asked message.DescribeConfigsResource, code kafka.Code, text *string,
+	configs []message.DescribeConfigsResponseConfig) message.DescribeConfigsResponseResult {
+	return message.DescribeConfigsResponseResult{
+		ErrorCode: code, ErrorMessage: text, ResourceType: asked.ResourceType, ResourceName: asked.ResourceName, Configs: configs,
+	}
+}
+
+// configsOf are the configs of a resource that the caller may see.
+func (c *call) configsOf(r configResource) ([]metadata.Entry, error) {
+	switch r.kind {
+	case configTopic, configBroker, configBrokerLogger:
+	default:
+		return nil, noConfigs(r.kind)
+	}
+	if err := c.allow(kafka.OpDescribeConfigs, r.acl()); err != nil {
+		return nil, err
+	}
+	if r.kind == configTopic {
+		return c.topicConfigs(r.name)
+	}
+	if err := c.h.checkBroker(r.name, r.kind == configBroker); err != nil || r.kind == configBrokerLogger {
+		return nil, err
+	}
+	if r.name == "" {
+		return c.image.ClusterConfigs(), nil
+	}
+	return c.image.BrokerConfigs(), nil
+}
+
+func (c *call) topicConfigs(name string) ([]metadata.Entry, error) {
+	if err := kafka.CheckTopicName(name); err != nil {
+		return nil, err
+	}
+	t, ok := c.image.Topic(name)
+	if !ok {
+		return nil, errUnknownTopic
+	}
+	return c.image.TopicConfigs(t), nil
+}
+
+// shown are the entries of the keys asked for; null asks for all.
+func (c *call) shown(entries []metadata.Entry, keys []string, req *message.DescribeConfigsRequest) []message.DescribeConfigsResponseConfig {
+	configs := []message.DescribeConfigsResponseConfig{}
+	for _, e := range entries {
+		if keys == nil || slices.Contains(keys, e.Value.Name) {
+			configs = append(configs, showConfig(e, req))
+		}
+	}
+	return configs
+}
+
+func showConfig(e metadata.Entry, req *message.DescribeConfigsRequest) message.DescribeConfigsResponseConfig {
+	config := message.DescribeConfigsResponseConfig{
+		Name: e.Value.Name, Value: valueText(e.Value), ConfigSource: int8(e.Source), ReadOnly: !e.Alterable,
+		ConfigType: int8(e.Type), Synonyms: []message.DescribeConfigsResponseSynonym{},
+	}
+	if req.IncludeSynonyms {
+		for _, s := range e.Synonyms {
+			config.Synonyms = append(config.Synonyms, message.DescribeConfigsResponseSynonym{Name: s.Name, Value: valueText(s), Source: int8(s.Source)})
+		}
+	}
+	if req.IncludeDocumentation {
+		config.Documentation = &e.Doc
+	}
+	return config
+}
+
+func valueText(v metadata.Value) *string {
+	if v.Null {
+		return nil
+	}
+	return &v.Text
+}

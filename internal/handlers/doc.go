@@ -1,0 +1,29 @@
+// Package handlers answers requests: one file per API, named as in
+// codec/message, and around them what every request passes through.
+//
+//	server  --frame-->  session.Admit   is the frame small enough?
+//	                    session.Serve   which route, may it be called yet?
+//	                    route           decode, handle, encode
+//	server  <-Answer--
+//
+// table.go is the index of what kaasd speaks: ApiVersions is answered from it,
+// and a key or version that is not in it closes the connection, with the one
+// exception of an ApiVersions version that is too new.
+//
+// A session is one connection. It knows who is on the other end (session.go;
+// the SASL log-in is sasl.go) and the quota client that its requests are
+// charged to. A call is one request on its way, with all that an API's method
+// may need: the header, one image of the metadata for the whole request, the
+// answer it is going to be. Sessions serve one request at a time, so a session
+// holds the one call it needs.
+//
+// An API's method puts what went wrong into the smallest place of its response
+// that has an error field, with call.code, which also counts it. A method that
+// returns an error says that the connection is beyond use. A panic in a method
+// closes the connection, is logged and counted; a panic that comes out of
+// storage, metadata or a group ends the process, because what is on disk must
+// not be guessed at.
+//
+// Handlers has collaborators and no state of its own that outlives a request,
+// so that all of it may be called together.
+package handlers

@@ -1,0 +1,93 @@
+package handlers
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/zap"
+
+	"kaasd/internal/auth"
+	"kaasd/internal/credstore"
+	"kaasd/internal/kafka"
+	"kaasd/internal/metadata"
+	"kaasd/internal/quota"
+	"kaasd/internal/server"
+	"kaasd/internal/storage"
+)
+
+// Options are what requests are answered with.
+type Options struct {
+	NodeID    kafka.BrokerID
+	ClusterID string
+	// LeaderEpoch is the epoch of every partition since this start; it is
+	// higher than that of the start before.
+	LeaderEpoch int32
+	// Mechanisms are the SASL mechanisms offered, in order
+	// (sasl.enabled.mechanisms).
+	Mechanisms []string
+	SASL       auth.Options
+	// FailedLoginDelay holds back the answer to a failed log-in
+	// (connection.failed.authentication.delay.ms).
+	FailedLoginDelay time.Duration
+	// MaxRequest is the largest frame, in bytes (socket.request.max.bytes).
+	// Only Produce may use all of it.
+	MaxRequest int
+}
+
+// DefaultOptions are Kafka's.
+func DefaultOptions() Options {
+	return Options{
+		Mechanisms:       []string{auth.ScramSHA512},
+		FailedLoginDelay: 100 * time.Millisecond,
+		MaxRequest:       100 << 20,
+	}
+}
+
+// Collaborators are the rooms that the handlers speak with.
+type Collaborators struct {
+	Metadata   *metadata.Store
+	Store      storage.Store
+	Quotas     *quota.Enforcer
+	Authorizer auth.Authorizer
+	Secrets    auth.Secrets
+	// Credentials is the credentials file's content as it is now.
+	Credentials func() *credstore.Snapshot
+}
+
+// Handlers answers every request of a broker.
+type Handlers struct {
+	Options
+	Collaborators
+	logs        *logs
+	sessions    *fetchSessions
+	producerIDs *producerIDs
+	log         *zap.Logger
+	audit       *zap.Logger
+	metrics     *metrics
+	routes      routes
+	// crash ends the process with a panic that must not be survived.
+	crash func(cause any)
+}
+
+var _ server.Handler = (*Handlers)(nil)
+
+// New makes the handlers, which follow the metadata from then on: logs of
+// topics are deleted and configured as topics are.
+func New(o Options, with Collaborators, log *zap.Logger, reg prometheus.Registerer) *Handlers {
+	h := &Handlers{Options: o, Collaborators: with, log: log.Named("handlers"), audit: log.Named("audit"), crash: crash}
+	h.routes = index(h.table())
+	h.metrics = newMetrics(reg, h.routes)
+	h.logs = newLogs(with.Store, with.Metadata, h.log, reg)
+	h.sessions, h.producerIDs = newFetchSessions(), &producerIDs{meta: with.Metadata}
+	h.Metadata.Subscribe(h.logs.follow)
+	return h
+}
+
+// crash panics where nobody recovers.
+func crash(cause any) {
+	go func() { panic(cause) }()
+	select {}
+}
+
+// Connect begins the session of a connection.
+func (h *Handlers) Connect(c server.Conn) server.Session { return newSession(h, c) }

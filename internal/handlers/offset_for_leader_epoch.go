@@ -1,0 +1,49 @@
+package handlers
+
+import (
+	"kaasd/internal/codec/message"
+	"kaasd/internal/kafka"
+)
+
+// OffsetForLeaderEpoch (key 23, KIP-101, KIP-320): v2-4, flexible from v4.
+// Every start of the broker begins an epoch; consumers ask where the one they
+// know ended, and so learn of records that a power cut has taken.
+//
+// Differs from Kafka: a replica id is ignored, so Describe on the topic is
+// always enough.
+func (h *Handlers) offsetForLeaderEpoch(c *call, req *message.OffsetForLeaderEpochRequest) (*message.OffsetForLeaderEpochResponse, error) {
+	resp := &message.OffsetForLeaderEpochResponse{Topics: make([]message.OffsetForLeaderEpochResponseTopic, len(req.Topics))}
+	for i := range req.Topics {
+		asked, out := &req.Topics[i], &resp.Topics[i]
+		out.Topic = asked.Topic
+		out.Partitions = make([]message.OffsetForLeaderEpochResponsePartition, len(asked.Partitions))
+		for j := range asked.Partitions {
+			p := &asked.Partitions[j]
+			epoch, end, err := h.epochEnd(c, asked.Topic, p)
+			out.Partitions[j] = message.OffsetForLeaderEpochResponsePartition{
+				Partition: p.Partition, ErrorCode: c.code(err), LeaderEpoch: epoch, EndOffset: end,
+			}
+		}
+	}
+	return resp, nil
+}
+
+func (h *Handlers) epochEnd(c *call, topic string, p *message.OffsetForLeaderEpochPartition) (epoch int32, end int64, err error) {
+	t, err := c.topic(topic, kafka.TopicID{}, false, kafka.OpDescribe)
+	if err != nil {
+		return -1, -1, err
+	}
+	log, err := h.logs.find(t, p.Partition)
+	if err != nil {
+		return -1, -1, err
+	}
+	current := log.Offsets().Epoch
+	if err := checkEpoch(p.CurrentLeaderEpoch, current); err != nil {
+		return -1, -1, err
+	}
+	if p.LeaderEpoch < 0 || p.LeaderEpoch > current {
+		return -1, -1, nil
+	}
+	epoch, end = log.EpochEnd(p.LeaderEpoch)
+	return epoch, end, nil
+}

@@ -1,0 +1,128 @@
+package handlers
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"slices"
+
+	"go.uber.org/zap"
+
+	"kaasd/internal/auth"
+	"kaasd/internal/codec"
+	"kaasd/internal/codec/message"
+	"kaasd/internal/kafka"
+	"kaasd/internal/server"
+)
+
+// saslState is how far the log-in of a connection is.
+//
+//	start --ApiVersions--> asked --SaslHandshake--> tokens or raw --> done
+//	start -----------------------SaslHandshake----> tokens or raw --> done
+type saslState uint8
+
+const (
+	saslStart  saslState = iota // nothing was asked yet
+	saslAsked                   // ApiVersions was answered, once
+	saslTokens                  // tokens come in SaslAuthenticate (handshake version 1)
+	saslRaw                     // tokens come as frames without a header (version 0)
+	saslDone
+)
+
+// saslExchange is a log-in under way.
+type saslExchange struct {
+	state     saslState
+	mechanism string
+	exchange  *auth.Exchange
+}
+
+// raw says whether the next frame is a token without a request header.
+func (x *saslExchange) raw() bool { return x.state == saslRaw }
+
+// mayAskVersions says whether ApiVersions is in order.
+func (x *saslExchange) mayAskVersions(established bool) bool {
+	return established || x.state == saslStart
+}
+
+// gate judges a request on a connection that is not logged in: nothing for one
+// that is in order, else the answer that ends the connection, or an error to
+// end it without one.
+func (s *session) gate(c *call) (codec.Message, error) {
+	switch key := c.header.Key; {
+	case key == kafka.KeyApiVersions && s.sasl.mayAskVersions(false),
+		key == kafka.KeySASLHandshake && s.sasl.state <= saslAsked,
+		key == kafka.KeySASLAuthenticate && s.sasl.state == saslTokens:
+		return nil, nil
+	case key == kafka.KeyApiVersions && s.sasl.state == saslTokens:
+		c.answer.Close = true
+		return &message.ApiVersionsResponse{ErrorCode: c.code(errMidLogin)}, nil
+	case key == kafka.KeySASLHandshake && s.sasl.state == saslTokens:
+		c.answer.Close = true
+		return &message.SaslHandshakeResponse{ErrorCode: c.code(errMidLogin), Mechanisms: s.h.Mechanisms}, nil
+	}
+	return nil, fmt.Errorf("%s is not in order before the log-in", c.header.Key)
+}
+
+var errMidLogin = kafka.Errorf(kafka.IllegalSASLState, "a log-in is under way: the next request must be SaslAuthenticate")
+
+// begin starts an exchange by a mechanism that is offered.
+func (s *session) begin(mechanism string) error {
+	if !slices.Contains(s.h.Mechanisms, mechanism) {
+		return kafka.Errorf(kafka.UnsupportedSASLMechanism, "SASL mechanism %.64q is not offered here", mechanism)
+	}
+	exchange, err := auth.NewExchange(mechanism, s.h.Secrets, s.h.SASL)
+	if err != nil {
+		return err
+	}
+	s.sasl.mechanism, s.sasl.exchange = mechanism, exchange
+	return nil
+}
+
+// step takes one token of the exchange and keeps what comes of it.
+func (s *session) step(token []byte) ([]byte, error) {
+	reply, done, err := s.sasl.exchange.Step(token)
+	switch {
+	case err != nil:
+		s.countLogin(loginFailure)
+		s.h.log.Debug("log-in failed", append(s.who(), zap.String("mechanism", s.sasl.mechanism), zap.Error(err))...)
+	case done:
+		s.countLogin(loginSuccess)
+		s.login.Store(&login{principal: s.sasl.exchange.Principal()})
+		s.client = nil // that was anonymous
+		s.sasl = saslExchange{state: saslDone}
+	}
+	return reply, err
+}
+
+func (s *session) countLogin(result string) {
+	s.h.metrics.logins.WithLabelValues(s.conn.Listener.Name, s.sasl.mechanism, result).Inc()
+}
+
+// rawToken answers a token that came without a header (handshake version 0).
+// There are no error answers: a failure closes the connection, as late as one
+// that is answered.
+func (s *session) rawToken(token []byte) server.Answer {
+	reply, err := s.step(token)
+	if err != nil {
+		return server.Answer{Alone: true, Delay: s.h.FailedLoginDelay, Close: true}
+	}
+	return server.Answer{Alone: true, Payload: rawReply(reply)}
+}
+
+// rawReply is a token with its size prefix.
+type rawReply []byte
+
+var _ server.Payload = rawReply(nil)
+
+// Size is the bytes WriteTo will write.
+func (r rawReply) Size() int { return 4 + len(r) }
+
+// WriteTo writes the frame.
+func (r rawReply) WriteTo(w io.Writer) (int64, error) {
+	frame := binary.BigEndian.AppendUint32(make([]byte, 0, r.Size()), uint32(len(r)))
+	n, err := w.Write(append(frame, r...))
+	return int64(n), err
+}
+
+// Release has nothing to give back.
+func (r rawReply) Release() {}

@@ -1,0 +1,83 @@
+package handlers
+
+import (
+	"sync/atomic"
+
+	"go.uber.org/zap"
+
+	"kaasd/internal/kafka"
+	"kaasd/internal/quota"
+	"kaasd/internal/server"
+)
+
+// session is one connection: who is on the other end, and the call that is
+// being served. Its methods are called one at a time; only LoggedIn may look at
+// the login from elsewhere.
+type session struct {
+	h     *Handlers
+	conn  server.Conn
+	login atomic.Pointer[login] // nil: not logged in
+	sasl  saslExchange
+	call  call // the one in service
+
+	client   *quota.Client // of clientID
+	clientID string
+}
+
+// login is a log-in that succeeded.
+type login struct{ principal kafka.Principal }
+
+var _ server.Session = (*session)(nil)
+
+func newSession(h *Handlers, c server.Conn) *session {
+	return &session{h: h, conn: c}
+}
+
+// Established says whether the session is past authentication.
+func (s *session) Established() bool {
+	return !s.conn.Listener.Protocol.SASL() || s.login.Load() != nil
+}
+
+// End has nothing to give back.
+func (s *session) End() {}
+
+func (s *session) principal() kafka.Principal {
+	if l := s.login.Load(); l != nil {
+		return l.principal
+	}
+	return kafka.Anonymous
+}
+
+// LoggedIn is the user that a session has logged in as through SASL, so that
+// the assembly can close the sessions of users who may no longer be here.
+func LoggedIn(s server.Session) (user string, ok bool) {
+	own, ok := s.(*session)
+	if !ok {
+		return "", false
+	}
+	l := own.login.Load()
+	if l == nil {
+		return "", false
+	}
+	return l.principal.Name, true
+}
+
+// quotaClient is what requests with a client id are charged to. Connections
+// use one client id, so the last one is remembered.
+func (s *session) quotaClient(clientID string) *quota.Client {
+	if s.client == nil || s.clientID != clientID {
+		s.clientID = clientID
+		s.client = s.h.Quotas.Client(s.principal().Name, clientID)
+	}
+	return s.client
+}
+
+// who tells a log line whose request it is about.
+func (s *session) who() []zap.Field {
+	return []zap.Field{
+		zap.Stringer("principal", s.principal()),
+		zap.Stringer("peer", s.conn.Remote),
+		zap.String("listener", s.conn.Listener.Name),
+		zap.String("client_id", s.call.header.ClientID),
+	}
+}
