@@ -316,3 +316,37 @@ func TestNewScram(t *testing.T) {
 		t.Error("an empty password is taken")
 	}
 }
+
+// An edit of a good file gives a good file in which nobody else has changed.
+func FuzzEdit(f *testing.F) {
+	for _, c := range files {
+		f.Add([]byte(c.text))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		before, _, err := Parse(data)
+		d, failure := parseDocument(data)
+		if len(data) == 0 {
+			return
+		}
+		if (err == nil) != (failure == nil) {
+			t.Fatalf("parsed with %v, opened for an edit with %v", err, failure)
+		}
+		if err != nil || before.Users["new"] != nil {
+			return
+		}
+		if err := d.Add("new", Change{ServiceAccount: &ServiceAccount{"n", "s"}, Quotas: map[string]int64{kafka.ProducerByteRate: 5}}); err != nil {
+			t.Fatal(err)
+		}
+		text, err := d.text()
+		if err != nil {
+			t.Fatal(err)
+		}
+		after, _, err := Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := compare(before, after); got != (change{added: 1, quotas: 1}) {
+			t.Fatalf("%+v in %s", got, text)
+		}
+	})
+}

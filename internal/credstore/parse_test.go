@@ -398,3 +398,19 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// A reload is one Parse; what it must stay far below is the 200 ms of quiet.
+func BenchmarkParse1000Users(b *testing.B) {
+	var entries []string
+	for i := range 1000 {
+		entries = append(entries, fmt.Sprintf(`{"username":"user-%d","authType":"scram-sha-512","scram":%s,"quotas":{"producerMaxByteRatePerBroker":%d}}`, i, keyed(64), i))
+	}
+	data := []byte(`{"users":[` + strings.Join(entries, ",\n") + `]}`)
+	b.SetBytes(int64(len(data)))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, _, err := Parse(data); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -157,28 +157,21 @@ func (r *reader) base64(field string) []byte {
 		r.wrongType(token, field, "a string")
 		return nil
 	}
-	if fault := base64Fault(s); fault != "" {
-		r.find(Bad, r.here(), field, "is not base64 (%s)", fault)
-		return nil
-	}
 	raw, err := base64.StdEncoding.DecodeString(s)
-	if err != nil {
-		r.find(Bad, r.here(), field, "is not base64 (the padding is wrong)")
+	if err != nil || strings.ContainsAny(s, "\r\n") { // which the decoder passes over
+		r.find(Bad, r.here(), field, "is not base64 (%s)", base64Fault(s))
+		return nil
 	}
 	return raw
 }
 
-// base64Fault says what is wrong with a base64 text without telling more of
-// it than the one character that does not belong, or "".
+// base64Fault says what is wrong with a text that is not base64, and of the
+// text no more than the one character that does not belong.
 func base64Fault(s string) string {
-	digits := strings.TrimRight(s, "=")
-	for i, c := range digits {
+	for i, c := range strings.TrimRight(s, "=") {
 		if !strings.ContainsRune("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/", c) {
 			return fmt.Sprintf("character %d is %q", i+1, c)
 		}
 	}
-	if len(s)%4 != 0 || len(s)-len(digits) > 2 {
-		return "the padding is wrong"
-	}
-	return ""
+	return "the padding is wrong"
 }

@@ -38,7 +38,7 @@ func (s *Store) reload(t Trigger, started time.Time) Result {
 	data, err := Read(s.path)
 	switch {
 	case s.absent(data, err):
-		return s.stayEmpty(t)
+		return s.stayEmpty(t, started)
 	case errors.Is(err, fs.ErrNotExist):
 		return s.fail(t, errMissing)
 	case err != nil:
@@ -67,10 +67,11 @@ func (s *Store) absent(data []byte, err error) bool {
 	return !s.loaded && (errors.Is(err, fs.ErrNotExist) || err == nil && len(data) == 0)
 }
 
-func (s *Store) stayEmpty(t Trigger) Result {
+func (s *Store) stayEmpty(t Trigger, started time.Time) Result {
 	if t != TriggerStart {
 		return Result{Outcome: Unchanged}
 	}
+	s.status.InForce = started
 	s.log.Warn("credentials file is missing or empty, there are no users until it has content", zap.String("file", s.path))
 	return Result{Outcome: Applied}
 }

@@ -13,13 +13,13 @@ type Options struct {
 	Look  time.Duration // how often size, time and inode are looked at
 
 	// Watching is told when file events begin to arrive (nil) and when
-	// there are none to be had (why). It is called from Run.
+	// there are none to be had (why). It is called from Run. Nil is nobody.
 	Watching func(err error)
 }
 
 // DefaultOptions are 200 ms of quiet and a look every 10 s.
 func DefaultOptions() Options {
-	return Options{Quiet: 200 * time.Millisecond, Look: 10 * time.Second, Watching: func(error) {}}
+	return Options{Quiet: 200 * time.Millisecond, Look: 10 * time.Second}
 }
 
 // The triggers of an Event.
@@ -189,5 +189,7 @@ func (w *Watcher) tell(err error) {
 		return
 	}
 	w.told, w.watching = true, err == nil
-	w.options.Watching(err)
+	if w.options.Watching != nil {
+		w.options.Watching(err)
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -32,7 +33,7 @@ type stage struct {
 	t     *testing.T
 	w     *Watcher
 	fakes []*fake
-	none  error // no notifier is to be had
+	none  atomic.Bool // no notifier is to be had
 	told  []bool
 	dir   string
 	file  string
@@ -46,8 +47,8 @@ func newStage(t *testing.T, dir string) *stage {
 	o.Watching = func(err error) { s.told = append(s.told, err == nil) }
 	s.w = New(s.file, o)
 	s.w.open = func() (notifier, error) {
-		if s.none != nil {
-			return nil, s.none
+		if s.none.Load() {
+			return nil, errors.New("too many open files")
 		}
 		f := &fake{sent: make(chan fsnotify.Event), lost: make(chan error)}
 		s.fakes = append(s.fakes, f)
@@ -183,7 +184,7 @@ func TestEventsNotTakenFoldIntoOne(t *testing.T) {
 
 func TestWithoutInotifyTheLookGoesOn(t *testing.T) {
 	bubble(t, func(s *stage) {
-		s.none = errors.New("too many open files")
+		s.none.Store(true)
 		s.run()
 		defer s.stop()
 		write(t, s.file, "123")
@@ -192,7 +193,7 @@ func TestWithoutInotifyTheLookGoesOn(t *testing.T) {
 		if diff := cmp.Diff([]bool{false}, s.told); diff != "" {
 			t.Errorf("told more than once: %s", diff)
 		}
-		s.none = nil
+		s.none.Store(false)
 		s.expect("nothing new", s.pass(10*time.Second), "")
 		if diff := cmp.Diff([]bool{false, true}, s.told); diff != "" {
 			t.Errorf("a new watch was not tried: %s", diff)
