@@ -65,7 +65,7 @@ func resolve(path string) (string, error) {
 func edited(path string, before []byte, change func(*Document) error) ([]byte, error) {
 	d, err := parseDocument(before)
 	if err != nil {
-		return nil, openError(path, err)
+		return nil, inFile(path, err)
 	}
 	if err := change(d); err != nil {
 		return nil, err

@@ -178,6 +178,9 @@ func TestEditOfABadFile(t *testing.T) {
 	if want := path + ":1: users must be an array, not an object"; err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
+	if f := (Finding{}); !errors.As(err, &f) || f.Field != "users" {
+		t.Errorf("%v is not a finding", err)
+	}
 }
 
 func TestEditTakesTheLastOfTwins(t *testing.T) {

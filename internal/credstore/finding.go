@@ -1,6 +1,7 @@
 package credstore
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 )
@@ -55,3 +56,21 @@ func (f Finding) Error() string { return fmt.Sprintf("line %d: %s", f.Line, f.St
 //
 //	credentials.json:14: users[1] "bob": scram.salt is not base64
 func (f Finding) In(path string) string { return fmt.Sprintf("%s:%d: %s", path, f.Line, f.String()) }
+
+// fileError is a Finding that makes a file bad, told with the file's name.
+type fileError struct {
+	path    string
+	finding Finding
+}
+
+func (e *fileError) Error() string { return e.finding.In(e.path) }
+func (e *fileError) Unwrap() error { return e.finding }
+
+// inFile says of which file an error of Read or Parse speaks.
+func inFile(path string, err error) error {
+	var f Finding
+	if errors.As(err, &f) {
+		return &fileError{path, f}
+	}
+	return fmt.Errorf("credentials file: %w", err)
+}

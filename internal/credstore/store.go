@@ -2,8 +2,6 @@ package credstore
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -60,17 +58,9 @@ func Open(path string, o Options, log *zap.Logger, reg prometheus.Registerer) (*
 	o.Watch.Watching = s.watching
 	s.watcher = watch.New(path, o.Watch) // before the first read, so that no change falls between
 	if r := s.Reload(TriggerStart); r.Err != nil {
-		return nil, openError(path, r.Err)
+		return nil, inFile(path, r.Err)
 	}
 	return s, nil
-}
-
-func openError(path string, err error) error {
-	var f Finding
-	if errors.As(err, &f) {
-		return errors.New(f.In(path))
-	}
-	return fmt.Errorf("credentials file: %w", err)
 }
 
 // Snapshot is the content in force.
