@@ -1,0 +1,76 @@
+package segment
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"kaasd/internal/storage/vfs"
+)
+
+// Options are what a Store is run with. Names in the comments are those of the
+// broker's properties.
+type Options struct {
+	FS  vfs.FS
+	Dir string // data.dir
+
+	NodeID    int32  // node.id; a folder of another node is refused
+	ClusterID string // cluster.id; empty: the folder's, or a new one
+
+	FlushInterval      time.Duration // log.flush.interval.ms
+	FlushThreads       int           // log.flush.threads: syncs at once
+	DiskReserve        int64         // log.disk.reserve, in bytes
+	CheckpointInterval time.Duration // log.flush.offset.checkpoint.interval.ms
+	RetentionInterval  time.Duration // log.retention.check.interval.ms
+	ProducerExpiry     time.Duration // producer.id.expiration.ms
+	MaxOpenSegments    int           // log.max.open.segments: files kept open
+	IndexCacheBytes    int64         // log.index.cache.bytes: of sealed segments
+	ColdThreads        int           // fetch.cold.threads: reads of old segments at once
+
+	// StrictTopics are the topics whose logs are opened with Config.Strict:
+	// the start does not touch them before they are.
+	StrictTopics []string
+}
+
+// DefaultOptions are Kafka's values where it has them; Dir must be set.
+func DefaultOptions() Options {
+	return Options{
+		FS:                 vfs.OS(),
+		NodeID:             1,
+		FlushInterval:      time.Second,
+		FlushThreads:       16,
+		DiskReserve:        256 << 20,
+		CheckpointInterval: time.Minute,
+		RetentionInterval:  5 * time.Minute,
+		ProducerExpiry:     24 * time.Hour,
+		MaxOpenSegments:    4096,
+		IndexCacheBytes:    32 << 20,
+		ColdThreads:        32,
+		StrictTopics:       []string{"__kaasd_metadata"},
+	}
+}
+
+// Validate reports everything that is wrong.
+func (o Options) Validate() error {
+	var errs []error
+	check := func(ok bool, name string, value any) {
+		if !ok {
+			errs = append(errs, fmt.Errorf("%s is %v, it must be above zero", name, value))
+		}
+	}
+	check(o.FlushInterval > 0, "log.flush.interval.ms", o.FlushInterval)
+	check(o.FlushThreads > 0, "log.flush.threads", o.FlushThreads)
+	check(o.CheckpointInterval > 0, "log.flush.offset.checkpoint.interval.ms", o.CheckpointInterval)
+	check(o.RetentionInterval > 0, "log.retention.check.interval.ms", o.RetentionInterval)
+	check(o.ProducerExpiry > 0, "producer.id.expiration.ms", o.ProducerExpiry)
+	check(o.MaxOpenSegments > 0, "log.max.open.segments", o.MaxOpenSegments)
+	check(o.IndexCacheBytes > 0, "log.index.cache.bytes", o.IndexCacheBytes)
+	check(o.ColdThreads > 0, "fetch.cold.threads", o.ColdThreads)
+	if o.DiskReserve < 0 {
+		errs = append(errs, fmt.Errorf("log.disk.reserve is %d, it may not be negative", o.DiskReserve))
+	}
+	if o.Dir == "" {
+		errs = append(errs, errors.New("data.dir is empty"))
+	}
+	return errors.Join(errs...)
+}

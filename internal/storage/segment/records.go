@@ -1,0 +1,64 @@
+package segment
+
+import (
+	"fmt"
+	"io"
+	"sync"
+
+	"kaasd/internal/storage"
+	"kaasd/internal/storage/vfs"
+)
+
+// piece is how much of a range is in memory at once.
+const piece = 256 << 10
+
+var pieces = sync.Pool{New: func() any { return new([piece]byte) }}
+
+// records is a range of whole batches in one segment, which it holds open.
+type records struct {
+	store *Store
+	seg   *segment
+	file  vfs.File
+	pos   int64
+	size  int64
+	cold  bool // not one of the last two segments: the disk may have to turn
+}
+
+// The guard of the contract.
+var _ storage.Records = (*records)(nil)
+
+// Size is in bytes.
+func (r *records) Size() int { return int(r.size) }
+
+// Release lets go of the segment.
+func (r *records) Release() { r.seg.release() }
+
+// WriteTo streams the range. The bytes were whole when the range was cut, so
+// less of them is an error.
+func (r *records) WriteTo(w io.Writer) (int64, error) {
+	buf := pieces.Get().(*[piece]byte)
+	defer pieces.Put(buf)
+	for done := int64(0); done < r.size; {
+		part := buf[:min(piece, r.size-done)]
+		if err := r.read(part, r.pos+done); err != nil {
+			r.store.metrics.errors.WithLabelValues("read").Inc()
+			return done, fmt.Errorf("read %s at %d: %w", r.seg.path+logSuffix, r.pos+done, err)
+		}
+		n, err := w.Write(part)
+		done += int64(n)
+		if err != nil {
+			return done, err
+		}
+	}
+	return r.size, nil
+}
+
+// read bounds how many threads wait for old segments at once.
+func (r *records) read(p []byte, pos int64) error {
+	if r.cold {
+		r.store.cold <- struct{}{}
+		defer func() { <-r.store.cold }()
+	}
+	_, err := readFull(r.file, p, pos)
+	return err
+}

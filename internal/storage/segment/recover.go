@@ -1,0 +1,411 @@
+package segment
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"slices"
+	"time"
+
+	"go.uber.org/zap"
+
+	"kaasd/internal/codec/record"
+	"kaasd/internal/kafka"
+	"kaasd/internal/storage/vfs"
+)
+
+// recovery is the opening of one log: what its folder holds, what of it must
+// be checked, and the state that comes out.
+type recovery struct {
+	l     *Log
+	fs    vfs.FS
+	dir   string
+	now   time.Time
+	bases []int64 // of the .log files, rising
+	snaps []int64 // offsets of the snapshots, rising
+
+	trusted bool  // the checkpoint's word holds for all of it
+	from    int64 // batches from here on are checked with their checksum
+	replay  int64 // batches from here on are taken into the producer state
+	list    []*segment
+	epochs  epochs
+	end     int64 // behind the last good batch so far
+	st      *state
+}
+
+// recoverAtStart opens a log after a stop that was not clean, unless the
+// checkpoint's word holds: then it waits for its first use. A log that can
+// not be opened is told and tried again when it is used.
+func (l *Log) recoverAtStart() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	r := l.newRecovery(time.Now())
+	err := r.inventory()
+	if err == nil && l.mark.matches(r) {
+		l.trust(l.mark)
+		return
+	}
+	if err == nil {
+		err = l.loadFrom(r)
+	}
+	if err != nil {
+		l.report("open", err)
+	}
+}
+
+func (l *Log) newRecovery(now time.Time) *recovery {
+	return &recovery{
+		l: l, fs: l.store.o.FS, dir: l.dir(), now: now,
+		st: &state{producers: newProducers(), begun: -1, opened: now, epoch: -1},
+	}
+}
+
+// load opens the log. It needs mu.
+func (l *Log) load(now time.Time) error {
+	r := l.newRecovery(now)
+	if err := r.inventory(); err != nil {
+		return err
+	}
+	return l.loadFrom(r)
+}
+
+// loadFrom goes on after the inventory. It needs mu.
+func (l *Log) loadFrom(r *recovery) error {
+	steps := []func() error{r.measure, r.readEpochs, r.readProducers, r.walk, r.begin}
+	for _, step := range steps {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	r.install()
+	return nil
+}
+
+// inventory lists the folder and holds the topic id against the log's.
+func (r *recovery) inventory() error {
+	names, err := r.fs.ReadDir(r.dir)
+	if missing(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if base, ok := parseBase(name, logSuffix); ok {
+			r.bases = append(r.bases, base)
+		}
+		if offset, ok := parseBase(name, snapshotSuffix); ok {
+			r.snaps = append(r.snaps, offset)
+		}
+	}
+	id, err := readMetadata(r.fs, r.dir)
+	if err != nil {
+		return err
+	}
+	r.st.folder = !id.IsZero()
+	switch {
+	case r.l.id.IsZero():
+		r.l.id = id
+	case !id.IsZero() && id != r.l.id:
+		return fmt.Errorf("folder %s belongs to topic id %s, not to %s", r.dir, id, r.l.id)
+	}
+	return nil
+}
+
+// measure makes the segments and decides what must be checked.
+func (r *recovery) measure() error {
+	for i, base := range r.bases {
+		seg := r.l.store.newSegment(r.dir, base)
+		size, err := r.fs.Stat(seg.path + logSuffix)
+		if err != nil {
+			return err
+		}
+		seg.size.Store(size)
+		if i+1 < len(r.bases) {
+			seg.next.Store(r.bases[i+1])
+		}
+		r.list = append(r.list, seg)
+	}
+	m := r.l.mark
+	strict := r.l.cfg.Load().Strict
+	switch {
+	case m == nil || strict:
+	case m.matches(r):
+		r.trusted, r.from = true, m.end
+	default:
+		r.from = m.recovery
+	}
+	if m != nil {
+		r.noteMissing(m)
+	}
+	return nil
+}
+
+// noteMissing tells of segments that the checkpoint knows and nobody finds.
+func (r *recovery) noteMissing(m *mark) {
+	for _, base := range m.bases {
+		if !slices.Contains(r.bases, base) && (len(r.bases) == 0 || base > r.bases[0]) {
+			r.gap(base, "segment is missing: its records are lost")
+		}
+	}
+}
+
+func (r *recovery) gap(base int64, text string) {
+	r.l.store.metrics.errors.WithLabelValues("gap").Inc()
+	r.l.logger().Error(text, zap.String("segment", path.Join(r.dir, baseName(base)+logSuffix)))
+}
+
+// readEpochs reads the epochs as far as they are sure. Without the file all
+// batches have to tell.
+func (r *recovery) readEpochs() error {
+	raw, err := vfs.ReadFile(r.fs, path.Join(r.dir, epochFile), smallFile)
+	if err == nil {
+		r.epochs, err = decodeEpochs(raw)
+	}
+	if err != nil && !missing(err) {
+		r.l.logger().Warn("the epochs are read from the batches anew", zap.Error(err))
+	}
+	if err != nil {
+		r.trusted, r.from, r.epochs = false, 0, nil
+	}
+	r.epochs = r.epochs.until(r.from)
+	return nil
+}
+
+// readProducers takes the newest usable snapshot that is not in doubt.
+func (r *recovery) readProducers() error {
+	for _, offset := range slices.Backward(r.snaps) {
+		if offset > r.from || len(r.bases) == 0 || offset < r.bases[0] {
+			continue
+		}
+		raw, err := vfs.ReadFile(r.fs, path.Join(r.dir, baseName(offset)+snapshotSuffix), 1<<30)
+		if err != nil {
+			return err
+		}
+		if p, err := decodeProducers(raw, r.now.UnixMilli()); err == nil {
+			r.st.producers, r.replay = p, offset
+			return nil
+		}
+		r.l.logger().Warn("a producer snapshot is damaged: older ones and the log are read", zap.Int64("offset", offset))
+	}
+	return nil
+}
+
+// walk goes through the batches of the segments that matter.
+func (r *recovery) walk() error {
+	for i, seg := range r.list {
+		last := i == len(r.list)-1
+		if i > 0 && seg.base < r.end {
+			return r.cut(i-1, r.list[i-1].size.Load(), fmt.Errorf("segment %s begins before the end of the one before", baseName(seg.base)))
+		}
+		if i > 0 && seg.base > r.end {
+			r.gap(r.end, "batches are missing before the next segment")
+		}
+		r.end = seg.base
+		if !last && seg.next.Load() <= min(r.from, r.replay) {
+			r.end = seg.next.Load()
+			continue
+		}
+		if last && r.trusted && r.replay >= r.from && r.useIndex(seg) {
+			r.end = r.from
+			seg.next.Store(r.end)
+			continue
+		}
+		pos, reason := r.walkSegment(seg, last)
+		if errors.Is(reason, errUnreadable) {
+			return reason
+		}
+		if reason != nil {
+			return r.cut(i, pos, reason)
+		}
+	}
+	return nil
+}
+
+// useIndex takes the active segment's index files, which are complete only
+// after a clean stop.
+func (r *recovery) useIndex(seg *segment) bool {
+	if !r.l.store.clean {
+		return false
+	}
+	seg.next.Store(r.from)
+	x, err := loadIndex(r.fs, seg)
+	if err != nil {
+		return false
+	}
+	seg.live = x
+	seg.maxTS.Store(x.max.ts)
+	return true
+}
+
+// walkSegment reads the headers of a segment, and whole batches where they are
+// in doubt. It ends with the position and the reason of the first failure.
+func (r *recovery) walkSegment(seg *segment, last bool) (pos int64, reason error) {
+	file, err := seg.acquire()
+	if err != nil {
+		return 0, fmt.Errorf("%w: %w", errUnreadable, err)
+	}
+	defer seg.release()
+	x := newIndex(seg.base)
+	w := newWalker(file, seg.size.Load())
+	defer w.close()
+	defer func() { r.walked(seg, x, last) }()
+	var scratch []byte
+	for {
+		b, err := w.header(pos)
+		if err == io.EOF {
+			return pos, nil
+		}
+		if err == nil && b.NextOffset() > r.from {
+			if scratch, err = readBatch(file, b, pos, scratch); err == nil {
+				b = scratch
+				err = record.Batch(scratch).Check()
+			}
+		}
+		if err == nil {
+			err = r.inOrder(b)
+		}
+		if err != nil {
+			return pos, err
+		}
+		r.take(b, pos, x)
+		pos += b.Size()
+	}
+}
+
+func (r *recovery) inOrder(b record.Batch) error {
+	if b.BaseOffset() != r.end || b.LastOffsetDelta() < 0 {
+		return fmt.Errorf("batch begins at offset %d, %d is expected", b.BaseOffset(), r.end)
+	}
+	return nil
+}
+
+// take notes a good batch.
+func (r *recovery) take(b record.Batch, pos int64, x *index) {
+	x.add(b, pos, r.l.cfg.Load().IndexIntervalBytes)
+	if b.BaseOffset() >= r.replay {
+		r.st.producers.take(b, r.now.UnixMilli())
+	}
+	if b.NextOffset() > r.from && b.LeaderEpoch() >= 0 {
+		r.epochs = r.epochs.with(b.LeaderEpoch(), b.BaseOffset())
+		r.st.unsaved = true
+	}
+	r.end = b.NextOffset()
+}
+
+// walked notes what is known of a segment after its walk.
+func (r *recovery) walked(seg *segment, x *index, last bool) {
+	seg.next.Store(r.end)
+	seg.maxTS.Store(x.max.ts)
+	seg.live = x
+	r.st.grew = true
+	if !last && seg.next.Load() > r.from {
+		r.st.pending = append(r.st.pending, sealed{seg, x, r.st.producers.encode()})
+	}
+}
+
+// begin sees to it that the log goes on at an offset that was never used, and
+// behind its start.
+func (r *recovery) begin() error {
+	start, err := readStart(r.fs, r.dir)
+	if err != nil {
+		return err
+	}
+	known := start
+	if m := r.l.mark; m != nil {
+		known = max(known, m.start)
+		if len(r.list) == 0 {
+			known = max(known, m.end)
+		}
+	}
+	if known > r.end || len(r.list) == 0 && known > 0 {
+		if err := r.restart(known); err != nil {
+			return err
+		}
+	}
+	if len(r.list) > 0 {
+		known = max(known, r.list[0].base)
+	}
+	r.l.start.Store(known)
+	return nil
+}
+
+// restart lets the log go on at offset, without anything before it.
+func (r *recovery) restart(offset int64) error {
+	if err := r.drop(0, false); err != nil {
+		return err
+	}
+	if err := r.l.makeFolder(r.st); err != nil {
+		return err
+	}
+	seg := r.l.store.newSegment(r.dir, offset)
+	if _, err := seg.acquire(); err != nil {
+		return err
+	}
+	seg.release()
+	seg.live = newIndex(offset)
+	r.list, r.end = []*segment{seg}, offset
+	return errors.Join(r.fs.SyncDir(r.dir), r.fs.SyncDir(r.l.store.o.Dir))
+}
+
+// install makes the result the log's state.
+func (r *recovery) install() {
+	l, st := r.l, r.st
+	st.recovery = min(r.from, r.end)
+	if n := len(r.epochs); n > 0 {
+		st.epoch = r.epochs[n-1].epoch
+	}
+	r.epochs = r.epochs.until(r.end).from(l.start.Load())
+	now := r.epochs.with(l.store.epoch, r.end)
+	l.epochs.Store(&now)
+	st.active = r.active()
+	l.end.Store(r.end)
+	l.handed = &handed{}
+	l.state = st
+	l.complain = ""
+	l.setSegments(r.list)
+	if st.recovery < r.end || len(st.pending) > 0 {
+		l.store.note(l)
+	}
+}
+
+// active gives the live index of the last segment; those of the others are
+// sealed.
+func (r *recovery) active() *index {
+	for i, seg := range r.list {
+		if seg.live == nil {
+			continue
+		}
+		if i == len(r.list)-1 {
+			r.st.begun = r.firstTimestamp(seg)
+			return seg.live
+		}
+		r.l.store.indexes.put(seg, seg.live)
+		seg.live = nil
+	}
+	return nil
+}
+
+// firstTimestamp is what the age of the active segment counts from.
+func (r *recovery) firstTimestamp(seg *segment) int64 {
+	file, err := seg.acquire()
+	if err != nil {
+		return -1
+	}
+	defer seg.release()
+	w := newWalker(file, seg.size.Load())
+	defer w.close()
+	b, err := w.header(0)
+	if err != nil {
+		return -1
+	}
+	return b.MaxTimestamp()
+}
+
+// errDamaged ends the opening of a strict log.
+var errDamaged = errors.New("good batches follow a damaged one")
+
+func damaged(file string, pos, offset int64, reason error) error {
+	return kafka.Hide(kafka.KafkaStorageError, fmt.Errorf("%w: %s at byte %d, offset %d: %w", errDamaged, file, pos, offset, reason))
+}

@@ -1,0 +1,123 @@
+package segment
+
+import (
+	"bytes"
+	"context"
+	"testing"
+	"time"
+
+	"go.uber.org/zap"
+
+	"kaasd/internal/codec/record"
+	"kaasd/internal/kafka"
+	"kaasd/internal/storage"
+	"kaasd/internal/storage/vfs"
+)
+
+var (
+	orders   = kafka.TopicPartition{Topic: "orders", Partition: 0}
+	ordersID = kafka.TopicID{1, 2, 3}
+	noon     = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+)
+
+// plain is a config with Kafka's defaults.
+func plain() storage.Config {
+	return storage.Config{Flush: storage.FlushInterval, SegmentBytes: 1 << 30, IndexIntervalBytes: 4096, RetentionAge: -1, RetentionBytes: -1}
+}
+
+func testOptions(fsys vfs.FS, dir string) Options {
+	o := DefaultOptions()
+	o.FS, o.Dir, o.DiskReserve = fsys, dir, 0
+	return o
+}
+
+func openStore(t testing.TB, o Options) *Store {
+	t.Helper()
+	s, err := Open(o, zap.NewNop(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// stop closes a store as a broker would.
+func stop(t testing.TB, s *Store) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := s.Run(ctx); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// kill lets go of a store as the end of its process would.
+func kill(s *Store) { s.lock.Close() }
+
+func openLog(t testing.TB, s *Store, c storage.Config) *Log {
+	t.Helper()
+	l, err := s.Open(orders, ordersID, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l.(*Log)
+}
+
+// batch has n records with a value each, ts apart by 1 ms from ts on.
+func batch(n int, ts int64, value string) record.Batch {
+	b := record.NewBuilder(record.None)
+	for i := range n {
+		b.Add(ts+int64(i), nil, []byte(value))
+	}
+	return b.Batch()
+}
+
+func appendBatch(t testing.TB, l storage.Log, b record.Batch) storage.Appended {
+	t.Helper()
+	a, err := l.Append(b, noon)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// values reads everything from offset on, and holds the offsets against the
+// order.
+func values(t testing.TB, l storage.Log, offset int64) []string {
+	t.Helper()
+	var list []string
+	for {
+		s, err := l.Read(storage.Read{Offset: offset, MaxBytes: 1 << 20, AtLeast1: true})
+		if err != nil {
+			t.Fatalf("read at %d: %v", offset, err)
+		}
+		if s.Records == nil {
+			return list
+		}
+		var buf bytes.Buffer
+		if n, err := s.Records.WriteTo(&buf); err != nil || int(n) != s.Records.Size() || int(n) != buf.Len() {
+			t.Fatalf("WriteTo: %d bytes of %d, %v", n, s.Records.Size(), err)
+		}
+		s.Records.Release()
+		for rest := buf.Bytes(); len(rest) > 0; {
+			var b record.Batch
+			if b, rest, err = record.Next(rest); err != nil {
+				t.Fatal(err)
+			}
+			if err := b.Check(); err != nil {
+				t.Fatal(err)
+			}
+			for r, err := range b.Records() {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if r.Offset > offset {
+					t.Fatalf("offset %d came, %d is next", r.Offset, offset)
+				}
+				if r.Offset == offset {
+					list = append(list, string(r.Value))
+					offset++
+				}
+			}
+		}
+	}
+}
