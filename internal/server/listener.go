@@ -1,5 +1,10 @@
 package server
 
+import (
+	"net"
+	"strconv"
+)
+
 // Listener is one address the server accepts on.
 type Listener struct {
 	Name     string // as in listeners: PLAINTEXT, INTERNAL, ...
@@ -10,6 +15,9 @@ type Listener struct {
 	Host string
 	Port int
 }
+
+// Advertised is host:port as clients are told.
+func (l Listener) Advertised() string { return net.JoinHostPort(l.Host, strconv.Itoa(l.Port)) }
 
 // Protocol is a security protocol of Kafka.
 type Protocol string

@@ -87,6 +87,19 @@ func (s *Server) Listen() error {
 	return nil
 }
 
+// Probe finds out whether the listeners could be bound, and binds none: so that
+// an address in use is known before anything else is touched.
+func Probe(listeners []Listener) error {
+	for _, l := range listeners {
+		socket, err := net.Listen("tcp", l.Address)
+		if err != nil {
+			return bindError(l.Address, err)
+		}
+		socket.Close()
+	}
+	return nil
+}
+
 // bound takes the socket and learns the port it got.
 func (d *door) bound(socket net.Listener) {
 	d.socket = socket
@@ -130,6 +143,13 @@ func (s *Server) Listeners() []Listener {
 		all[i] = d.Listener
 	}
 	return all
+}
+
+// Connections is how many are open.
+func (s *Server) Connections() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.conns)
 }
 
 // Run serves until the context ends, then stops as the package comment says.

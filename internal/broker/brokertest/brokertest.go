@@ -1,0 +1,69 @@
+// Package brokertest is a whole broker on loopback for tests, what httptest is
+// to net/http: real sockets on free ports, its log in memory or in a
+// temporary folder, ended with the test.
+package brokertest
+
+import (
+	"context"
+	"testing"
+
+	"go.uber.org/zap"
+
+	"kaasd/internal/broker"
+	"kaasd/internal/server"
+)
+
+// Broker is a running broker.
+type Broker struct {
+	*broker.Broker
+	Plain string // host:port of the listener without a log-in
+	SASL  string // host:port of the listener with one
+	HTTP  string // host:port of the admin side
+}
+
+// Start runs a broker in memory until the test ends. Each change may bend its
+// configuration before it starts.
+func Start(t testing.TB, changes ...func(*broker.Config)) *Broker {
+	t.Helper()
+	cfg := broker.Default()
+	cfg.DataDir = broker.InMemory
+	cfg.HTTP.Listen = "127.0.0.1:0"
+	cfg.SASLMechanisms = []string{"PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"}
+	cfg.Listeners = []server.Listener{
+		{Name: "PLAINTEXT", Protocol: server.Plaintext, Address: "127.0.0.1:0", Host: "127.0.0.1"},
+		{Name: "SASL_PLAINTEXT", Protocol: server.SASLPlaintext, Address: "127.0.0.1:0", Host: "127.0.0.1"},
+	}
+	for _, change := range changes {
+		change(&cfg)
+	}
+	b, err := broker.New(cfg, zap.NewNop())
+	if err != nil {
+		t.Fatalf("make a broker: %v", err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- b.Run(ctx) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-ended; err != nil {
+			t.Errorf("stop the broker: %v", err)
+		}
+	})
+	<-b.Ready()
+	return newBroker(b)
+}
+
+func newBroker(b *broker.Broker) *Broker {
+	started := &Broker{Broker: b}
+	for _, l := range b.Listeners() {
+		if l.Protocol.SASL() {
+			started.SASL = l.Address
+		} else {
+			started.Plain = l.Address
+		}
+	}
+	if addr := b.HTTPAddr(); addr != nil {
+		started.HTTP = addr.String()
+	}
+	return started
+}

@@ -1,0 +1,107 @@
+package broker
+
+import (
+	"context"
+	"time"
+
+	"kaasd/internal/admin"
+	"kaasd/internal/credstore"
+	"kaasd/internal/kafka"
+	"kaasd/internal/quota"
+)
+
+// pages are what the admin side asks.
+func (b *Broker) pages() admin.Deps {
+	return admin.Deps{
+		Alive:   b.store.Healthy,
+		Checks:  b.checks,
+		Status:  b.status,
+		Quotas:  b.quotaPage,
+		Resolve: b.resolution,
+		Reload: func(context.Context) (string, error) {
+			r := b.credentials.Reload(credstore.TriggerHTTP)
+			return r.String(), r.Err
+		},
+		Metrics: b.reg,
+	}
+}
+
+func (b *Broker) checks() []admin.Check {
+	credentials := admin.Check{Name: "credentials", OK: true, Aside: true}
+	if s := b.credentials.Status(); s.Error != "" {
+		credentials.OK, credentials.Detail = false, s.Error
+	}
+	storage := admin.Check{Name: "storage", OK: true}
+	if err := b.store.Healthy(); err != nil {
+		storage.OK, storage.Detail = false, err.Error()
+	}
+	return []admin.Check{{Name: "listeners", OK: b.serving.Load()}, storage, credentials}
+}
+
+func (b *Broker) status() admin.Status {
+	image := b.metadata.Image()
+	s := admin.Status{
+		Version: b.cfg.Build.Version, Started: b.started, ClusterID: b.store.ClusterID(), NodeID: int32(b.cfg.NodeID),
+		QuotaModel: b.cfg.Quota.Model,
+		Data:       admin.Data{Dir: b.cfg.DataDir, SizeBytes: b.size()},
+		Counts: admin.Counts{Connections: b.server.Connections(), Topics: len(image.Topics()), Partitions: image.Partitions(),
+			Quotas: b.settings()},
+		Credentials: credentialsPage(b.credentials.Status()),
+	}
+	for _, l := range b.server.Listeners() {
+		s.Listeners = append(s.Listeners, admin.Listener{Name: l.Name, Protocol: string(l.Protocol), Address: l.Address, Advertised: l.Advertised()})
+	}
+	return s
+}
+
+// sizes are the bytes of the logs of each topic.
+func (b *Broker) sizes() map[string]int64 {
+	image, sizes := b.metadata.Image(), make(map[string]int64)
+	for _, t := range image.Topics() {
+		for p := range t.Partitions {
+			tp := kafka.TopicPartition{Topic: t.Name, Partition: p}
+			if log, err := b.store.Open(tp, t.ID, t.Settings.Log); err == nil {
+				sizes[t.Name] += log.Size()
+			}
+		}
+	}
+	return sizes
+}
+
+func (b *Broker) size() int64 {
+	var sum int64
+	for _, n := range b.sizes() {
+		sum += n
+	}
+	return sum
+}
+
+func credentialsPage(s credstore.Status) admin.Credentials {
+	c := admin.Credentials{File: s.File, Resolved: s.Resolved, SHA256: s.SHA256, Users: s.Users, Error: s.Error}
+	for _, at := range []struct {
+		from time.Time
+		to   **time.Time
+	}{{s.LastGood, &c.LastGood}, {s.LastTry, &c.LastTry}} {
+		if !at.from.IsZero() {
+			*at.to = &at.from
+		}
+	}
+	return c
+}
+
+func (b *Broker) quotaPage(f quota.StatusFilter, now time.Time) admin.Quotas {
+	return admin.Quotas{AsOf: now, WindowSeconds: quota.RateWindow.Seconds(), Entities: b.quotas.Status(now, f)}
+}
+
+func (b *Broker) resolution(user, clientID string) admin.Resolution {
+	return admin.Resolution{User: user, ClientID: clientID, Quotas: b.quotas.Resolve(user, clientID)}
+}
+
+// settings is how many entities have a quota.
+func (b *Broker) settings() int {
+	all, err := b.quotas.Describe(quota.Filter{})
+	if err != nil {
+		return 0
+	}
+	return len(all)
+}
