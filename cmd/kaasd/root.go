@@ -27,7 +27,7 @@ func newRoot(a *app) *cobra.Command {
 	root.SetFlagErrorFunc(flagError)
 	root.PersistentFlags().StringVarP(&a.format, "output", "o", "table", "how the answer is written: table or json")
 	root.PersistentFlags().BoolVar(&a.noColor, "no-color", false, "no colours (NO_COLOR does the same)")
-	root.AddCommand(newHealth(a), newQuota(a), newCredentials(a), newConfig(a), newVersion(a))
+	root.AddCommand(newHealth(a), newQuota(a), newUser(a), newCredentials(a), newStorage(a), newWire(a), newConfig(a), newVersion(a))
 	return root
 }
 
@@ -143,7 +143,20 @@ func flagNames(c *cobra.Command) []string {
 func flagCause(e *pflag.InvalidValueError) string {
 	cause := e.Unwrap()
 	if cause == nil || strings.Contains(cause.Error(), "strconv.") || strings.Contains(cause.Error(), "time:") {
-		return fmt.Sprintf("%q is not a %s", e.GetValue(), e.GetFlag().Value.Type())
+		return fmt.Sprintf("%q is not a %s", e.GetValue(), kindOfFlag(e.GetFlag().Value.Type()))
 	}
 	return cause.Error()
+}
+
+// kindOfFlag is what people call a type of pflag.
+func kindOfFlag(name string) string {
+	switch {
+	case strings.HasPrefix(name, "int"):
+		return "whole number"
+	case name == "duration":
+		return "duration (such as 500ms, 30s or 1h)"
+	case name == "bool":
+		return "switch (true or false)"
+	}
+	return name
 }

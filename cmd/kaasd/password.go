@@ -1,0 +1,82 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"kaasd/internal/credstore"
+)
+
+// passwordFlags are the ways to give a password. None puts it on the command
+// line, where every user of the machine could read it.
+type passwordFlags struct{ stdin, generate bool }
+
+func (f *passwordFlags) add(c *cobra.Command) {
+	c.Flags().BoolVar(&f.stdin, "password-stdin", false, "read the password from stdin")
+	c.Flags().BoolVar(&f.generate, "generate", false, "make up a password and print it once")
+}
+
+func (f *passwordFlags) given() bool { return f.stdin || f.generate }
+
+// read gives the password, and again when it was made up here.
+func (f *passwordFlags) read(a *app, user string) (password, generated string, err error) {
+	switch {
+	case f.generate && f.stdin:
+		return "", "", usagef("--password-stdin and --generate exclude each other")
+	case f.generate:
+		password = credstore.NewPassword()
+		return password, password, nil
+	case f.stdin:
+		password, err = passwordFrom(a.in)
+		return password, "", err
+	case isTerminal(a.in):
+		password, err = a.askPassword(user)
+		return password, "", err
+	}
+	return "", "", usagef("a password for %s is needed (--password-stdin, --generate, or a terminal to type it)", user)
+}
+
+// maxPassword is far above any sensible password: more is another file.
+const maxPassword = 4 << 10
+
+// passwordFrom reads all of r, without the line end that echo adds.
+func passwordFrom(r io.Reader) (string, error) {
+	raw, err := io.ReadAll(io.LimitReader(r, maxPassword+1))
+	if err != nil {
+		return "", fmt.Errorf("read the password: %w", err)
+	}
+	if len(raw) > maxPassword {
+		return "", usagef("the password on stdin is longer than %d bytes", maxPassword)
+	}
+	password := strings.TrimSuffix(strings.TrimSuffix(string(raw), "\n"), "\r")
+	if password == "" {
+		return "", usagef("the password on stdin is empty")
+	}
+	return password, nil
+}
+
+// askPassword asks twice, without an echo.
+func (a *app) askPassword(user string) (string, error) {
+	var typed [2]string
+	for i, question := range []string{"password for " + user + ": ", "once more: "} {
+		fmt.Fprint(a.err, question)
+		raw, err := term.ReadPassword(int(a.in.(*os.File).Fd()))
+		fmt.Fprintln(a.err)
+		if err != nil {
+			return "", fmt.Errorf("read the password: %w", err)
+		}
+		typed[i] = string(raw)
+	}
+	switch {
+	case typed[0] != typed[1]:
+		return "", usagef("the two passwords differ")
+	case typed[0] == "":
+		return "", usagef("the password is empty")
+	}
+	return typed[0], nil
+}
