@@ -12,7 +12,7 @@ import (
 // The least a frame above 4 KiB must gain in a window.
 const (
 	paceWindow = 10 * time.Second
-	paceBytes  = 16 << 10 * 10
+	paceBytes  = 160 << 10
 )
 
 // sizeBytes is the length of the size before each frame.

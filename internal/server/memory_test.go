@@ -1,0 +1,119 @@
+package server
+
+import (
+	"context"
+	"testing"
+)
+
+const kib = 1 << 10
+
+// ready says whether a waiting loan has got its memory.
+func ready(l *loan) bool {
+	select {
+	case <-l.ready:
+		return true
+	default:
+		return false
+	}
+}
+
+func TestMemoryLeavesRoomForOthers(t *testing.T) {
+	m := newMemory(1024 * kib)
+	var first, second, third loan
+	if !m.tryTake(&first, 256*kib) {
+		t.Fatal("a frame did not get its share")
+	}
+	if m.tryTake(&first, 256*kib); !ready(&first) {
+		t.Error("the only frame that waits did not get the seat")
+	}
+	if m.used != 0 || m.seat != &first {
+		t.Errorf("got %d bytes used, want the frame in the seat not counted", m.used)
+	}
+	if !m.tryTake(&first, 4096*kib) {
+		t.Error("the frame in the seat had to wait")
+	}
+	m.tryTake(&second, 256*kib)
+	if m.tryTake(&second, kib) || ready(&second) {
+		t.Error("a second frame was let over its share")
+	}
+	if !m.tryTake(&third, 256*kib) {
+		t.Error("a frame within its share waits for one that is over it")
+	}
+	m.give(&first)
+	if !ready(&second) || m.seat != &second {
+		t.Error("the seat was not given on")
+	}
+	m.give(&second)
+	m.give(&third)
+	if m.used != 0 || m.seat != nil {
+		t.Errorf("got %d bytes used after all were given back", m.used)
+	}
+}
+
+func TestMemorySeatsTheOldest(t *testing.T) {
+	m := newMemory(512 * kib)
+	var oldest, young, seated loan
+	m.tryTake(&oldest, 256*kib)
+	m.tryTake(&young, kib)
+	m.tryTake(&seated, 255*kib)
+	if m.tryTake(&seated, kib); m.seat != &seated {
+		t.Fatal("the pool is empty and nobody has the seat")
+	}
+	if m.tryTake(&young, 256*kib) || m.tryTake(&oldest, kib) {
+		t.Fatal("frames got more than there is")
+	}
+	m.give(&seated)
+	if m.seat != &oldest || !ready(&oldest) {
+		t.Error("the seat did not go to the oldest frame that waits")
+	}
+	if ready(&young) {
+		t.Error("a frame over its share got memory")
+	}
+	m.give(&oldest)
+	if !ready(&young) {
+		t.Error("the seat was not given on")
+	}
+}
+
+func TestMemoryWaitEnds(t *testing.T) {
+	m := newMemory(512 * kib)
+	var seated, l loan
+	m.tryTake(&seated, 512*kib)
+	fill := []loan{{}, {}}
+	for i := range fill {
+		m.tryTake(&fill[i], 256*kib)
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	m.tryTake(&l, kib)
+	cancel(errGone)
+	if err := m.wait(ctx, nil, &l); err != errGone {
+		t.Errorf("got %v, want %v", err, errGone)
+	}
+	stop := make(chan struct{})
+	close(stop)
+	m.tryTake(&l, kib)
+	if err := m.wait(t.Context(), stop, &l); err != errStopping {
+		t.Errorf("got %v, want %v", err, errStopping)
+	}
+	if len(m.waiting) != 0 {
+		t.Errorf("got %d still waiting", len(m.waiting))
+	}
+}
+
+func TestSteps(t *testing.T) {
+	tests := []struct{ have, size, want int }{
+		{0, 4097, 8 * kib},
+		{0, 200 * kib, 256 * kib},
+		{0, 100 << 20, 256 * kib},
+		{256 * kib, 300 * kib, 512 * kib},
+		{256 * kib, 100 << 20, 1 << 20},
+		{1 << 20, 1<<20 + 1, 1<<20 + 1},
+		{1 << 20, 100 << 20, 2 << 20},
+		{64 << 20, 100 << 20, 100 << 20},
+	}
+	for _, test := range tests {
+		if got := step(test.have, test.size); got != test.want {
+			t.Errorf("step(%d, %d): got %d, want %d", test.have, test.size, got, test.want)
+		}
+	}
+}

@@ -1,0 +1,102 @@
+package server
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/zap"
+)
+
+func TestValidate(t *testing.T) {
+	good := Listener{Name: "PLAINTEXT", Protocol: Plaintext, Address: "localhost:9092"}
+	tests := map[string]struct {
+		change func(*Options)
+		want   string
+	}{
+		"defaults with a listener": {func(*Options) {}, ""},
+		"no listener":              {func(o *Options) { o.Listeners = nil }, "listeners: at least one is needed"},
+		"no name":                  {func(o *Options) { o.Listeners[0].Name = "" }, `listeners: "localhost:9092" has no name`},
+		"same name twice": {
+			func(o *Options) { o.Listeners = append(o.Listeners, good) },
+			"listeners: the name PLAINTEXT is there twice",
+		},
+		"protocol": {
+			func(o *Options) { o.Listeners[0].Protocol = "SSL" },
+			`listeners: PLAINTEXT: protocol "SSL" is not served (PLAINTEXT and SASL_PLAINTEXT are)`,
+		},
+		"no port": {
+			func(o *Options) { o.Listeners[0].Address = "localhost" },
+			`listeners: PLAINTEXT: address "localhost" is not host:port`,
+		},
+		"port too high": {
+			func(o *Options) { o.Listeners[0].Address = "localhost:65536" },
+			`listeners: PLAINTEXT: port "65536" of "localhost:65536" is not between 0 and 65535`,
+		},
+		"every fault at once": {
+			func(o *Options) { o.MaxConnections, o.Outstanding, o.RequestMemory = 0, -1, 1000 },
+			"max.connections 0: must be at least 1\nqueued.max.request.bytes 1000: must be at least 1048576\noutstanding answers -1: must be at least 1",
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			o := DefaultOptions()
+			o.Listeners = []Listener{good}
+			test.change(&o)
+			got := ""
+			if err := o.Validate(); err != nil {
+				got = err.Error()
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestListenSaysWhatIsWrong(t *testing.T) {
+	taken := start(t, testOptions(), &handler{serve: echo})
+	address := taken.Listeners()[0].Address
+	port := address[strings.LastIndex(address, ":")+1:]
+	tests := map[string]struct{ address, want string }{
+		"in use":      {address, "port " + port + " on 127.0.0.1 is in use"},
+		"not ours":    {"192.0.2.1:0", "192.0.2.1 is not an address of this machine"},
+		"not a host":  {"no-such-host.invalid:0", "host no-such-host.invalid is not known"},
+		"second door": {address, "port " + port + " on 127.0.0.1 is in use"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			o := testOptions()
+			o.Listeners = append(o.Listeners, Listener{Name: "SECOND", Protocol: Plaintext, Address: test.address})
+			s := New(o, &handler{serve: echo}, zap.NewNop(), nil)
+			err := s.Listen()
+			if err == nil || err.Error() != test.want {
+				t.Errorf("got %v, want %s", err, test.want)
+			}
+		})
+	}
+}
+
+func TestListenersTellTheBoundPort(t *testing.T) {
+	o := testOptions()
+	o.Listeners = append(o.Listeners, Listener{
+		Name: "EXTERNAL", Protocol: SASLPlaintext, Address: "127.0.0.1:0", Host: "broker.example.com", Port: 30092})
+	r := start(t, o, &handler{serve: echo})
+	got := r.Listeners()
+	if strings.HasSuffix(got[0].Address, ":0") || got[0].Port == 0 {
+		t.Errorf("got %+v, want the port that was bound", got[0])
+	}
+	if got[1].Host != "broker.example.com" || got[1].Port != 30092 {
+		t.Errorf("got %+v, want the advertised host and port kept", got[1])
+	}
+}
+
+func TestConnectionsLeaveDescriptors(t *testing.T) {
+	for descriptors, want := range map[uint64]int{
+		0: 8, 64: 16, 1024: 736, 20000: 14968, 1 << 63: 805306336,
+	} {
+		if got := connectionsOf(descriptors); got != want {
+			t.Errorf("%d descriptors: got %d connections, want %d", descriptors, got, want)
+		}
+	}
+}

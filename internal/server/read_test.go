@@ -1,0 +1,281 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+	"go.uber.org/zap/zaptest/observer"
+)
+
+// badFrames are first bytes that get a connection closed.
+var badFrames = map[string]struct {
+	send string
+	why  string
+}{
+	"negative size":   {"\xff\xff\xff\xff", "frame of -1 bytes"},
+	"smallest size":   {"\x80\x00\x00\x00", "frame of -2147483648 bytes"},
+	"size alone":      {"\x06\x40\x00\x01", "frame of 104857601 bytes is larger than socket.request.max.bytes 104857600"},
+	"HTTP":            {"GET / HTTP/1.1\r\nHost: broker:9092\r\n\r\n", "HTTP on a port of Kafka"},
+	"HTTP/2":          {"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "HTTP on a port of Kafka"},
+	"TLS hello":       {"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", "TLS on a port of Kafka"},
+	"refused by head": {"\x00\x00\x00\x08\x7f\xff\x00\x00rest", "api key 32767 is not served"},
+}
+
+func refuseHead(_ int, head []byte) error {
+	if bytes.HasPrefix(head, []byte{0x7f, 0xff}) {
+		return errors.New("api key 32767 is not served")
+	}
+	return nil
+}
+
+func TestBadFrames(t *testing.T) {
+	for name, test := range badFrames {
+		t.Run(name, func(t *testing.T) {
+			core, logs := observer.New(zapcore.InfoLevel)
+			r := prepare(t, testOptions(), &handler{serve: echo, admit: refuseHead}, zap.New(core))
+			if err := r.Listen(); err != nil {
+				t.Fatal(err)
+			}
+			r.run()
+			for range 3 {
+				c := r.dial()
+				c.send([]byte(test.send))
+				c.closed()
+			}
+			r.end()
+			if got := r.value("kaasd_bad_frames_total", "PLAINTEXT"); got != 3 {
+				t.Errorf("got %v bad frames counted, want 3", got)
+			}
+			lines := logs.FilterMessage("not a frame of Kafka, connection closed").All()
+			if len(lines) != 1 {
+				t.Fatalf("got %d log lines, want 1", len(lines))
+			}
+			fields := lines[0].ContextMap()
+			if got := fields["error"]; got != test.why {
+				t.Errorf("got %q, want %q", got, test.why)
+			}
+		})
+	}
+}
+
+func TestCutOffFrames(t *testing.T) {
+	whole := framed(bytes.Repeat([]byte("x"), 9000))
+	for name, n := range map[string]int{"in the size": 3, "in the head": 6, "in the rest": 400, "in a large frame": 8000} {
+		t.Run(name, func(t *testing.T) {
+			r := start(t, testOptions(), &handler{serve: echo})
+			c := r.dial()
+			c.send(whole[:n])
+			c.Conn.(interface{ CloseWrite() error }).CloseWrite()
+			c.closed()
+			r.end()
+			if got := r.value("kaasd_bad_frames_total", "PLAINTEXT"); got != 1 {
+				t.Errorf("got %v bad frames counted, want 1", got)
+			}
+		})
+	}
+}
+
+func TestSizesBeforeLogin(t *testing.T) {
+	o := testOptions()
+	r := start(t, o, &handler{serve: echo, strange: func() bool { return true }})
+	c := r.dial()
+	go c.Write(framed(make([]byte, o.MaxLoginBytes)))
+	c.receive()
+	c.send([]byte{0, 8, 0, 1})
+	c.closed()
+}
+
+// TestOneBytePerSecond: a small frame has the idle limit, a large one must
+// gain something, and neither disturbs the peer beside it.
+func TestOneBytePerSecond(t *testing.T) {
+	tests := map[string]struct {
+		size   int
+		closed time.Duration
+	}{
+		"small frame": {4000, time.Minute},
+		"large frame": {5000, 10 * time.Second},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			o := testOptions()
+			o.IdleTimeout = time.Minute
+			bubble(t, o, &handler{serve: echo}, func(t *testing.T, r *rig) {
+				slow, good := r.pipe(), r.pipe()
+				began := time.Now()
+				frame := framed(make([]byte, test.size))
+				slow.send(frame[:600])
+				for _, b := range frame[600:] {
+					if _, err := slow.Write([]byte{b}); err != nil {
+						break
+					}
+					good.send(framed([]byte("ping")))
+					if got := string(good.receive()); got != "ping" {
+						t.Fatalf("got %q beside the slow peer", got)
+					}
+					time.Sleep(time.Second)
+				}
+				if took := time.Since(began); took < test.closed || took > test.closed+2*time.Second {
+					t.Errorf("closed after %v, want %v", took, test.closed)
+				}
+			})
+		})
+	}
+}
+
+func TestSteadyLargeFramePasses(t *testing.T) {
+	bubble(t, testOptions(), &handler{serve: echo}, func(t *testing.T, r *rig) {
+		c := r.pipe()
+		frame := framed(make([]byte, 2<<20))
+		for len(frame) > 0 { // 20 KiB/s
+			n := min(20<<10, len(frame))
+			c.send(frame[:n])
+			frame = frame[n:]
+			time.Sleep(time.Second)
+		}
+		if got := len(c.receive()); got != 2<<20 {
+			t.Errorf("got %d bytes", got)
+		}
+	})
+}
+
+func TestIdleLimit(t *testing.T) {
+	o := testOptions()
+	o.IdleTimeout = time.Minute
+	bubble(t, o, &handler{serve: echo}, func(t *testing.T, r *rig) {
+		c := r.pipe()
+		time.Sleep(50 * time.Second)
+		c.send(framed([]byte("a")))
+		c.receive()
+		began := time.Now()
+		c.closed()
+		if took := time.Since(began); took != time.Minute {
+			t.Errorf("closed after %v, want the limit after the last answer", took)
+		}
+	})
+}
+
+func TestLoginLimit(t *testing.T) {
+	bubble(t, testOptions(), &handler{serve: echo, strange: func() bool { return true }}, func(t *testing.T, r *rig) {
+		c := r.pipe()
+		began := time.Now()
+		time.Sleep(20 * time.Second)
+		c.send(framed([]byte("a")))
+		c.receive()
+		c.send(framed(make([]byte, 100<<10))[:50<<10])
+		c.closed()
+		if took := time.Since(began); took != 30*time.Second {
+			t.Errorf("closed after %v, want 30s", took)
+		}
+	})
+}
+
+// TestMemoryPool: frames that the pool has no room for wait unread, the
+// oldest of them goes on, and all are answered in the end.
+func TestMemoryPool(t *testing.T) {
+	o := testOptions()
+	o.RequestMemory = 1 << 20
+	bubble(t, o, &handler{serve: echo}, func(t *testing.T, r *rig) {
+		frame := framed(make([]byte, 600<<10))
+		var all sync.WaitGroup
+		for range 8 {
+			c := r.pipe()
+			all.Go(func() {
+				go c.Write(frame)
+				time.Sleep(time.Second) // answers wait, and with them the memory
+				if got := len(c.receive()); got != 600<<10 {
+					t.Errorf("got %d bytes", got)
+				}
+			})
+		}
+		synctest.Wait()
+		r.memory.mu.Lock()
+		if used, waiting := r.memory.used, len(r.memory.waiting); used > 1<<20 || waiting == 0 {
+			t.Errorf("got %d bytes used and %d waiting", used, waiting)
+		}
+		r.memory.mu.Unlock()
+		all.Wait()
+		synctest.Wait()
+		if used := r.memory.used; used != 0 {
+			t.Errorf("got %d bytes used in the end", used)
+		}
+	})
+}
+
+// TestSmallFramesPassAFullPool: heartbeats do not wait behind large frames.
+func TestSmallFramesPassAFullPool(t *testing.T) {
+	o := testOptions()
+	o.RequestMemory = 1 << 20
+	bubble(t, o, &handler{serve: echo}, func(t *testing.T, r *rig) {
+		for range 8 {
+			r.pipe().send(framed(make([]byte, 600<<10))[:256<<10])
+		}
+		c := r.pipe()
+		c.send(framed([]byte("heartbeat")))
+		if got := string(c.receive()); got != "heartbeat" {
+			t.Errorf("got %q", got)
+		}
+	})
+}
+
+// FuzzStream: however the bytes of a stream are cut, the frames are the same.
+func FuzzStream(f *testing.F) {
+	f.Add([]byte("\x00\x00\x00\x04abcd\x00\x00\x00\x00\x00\x00\x00\x01x"), uint16(3))
+	f.Add(append(framed(bytes.Repeat([]byte("y"), 700)), "\x00\x00\x12\x00rest"...), uint16(511))
+	f.Add([]byte("\xff\xff\xff\xff"), uint16(1))
+	f.Fuzz(func(t *testing.T, stream []byte, cut uint16) {
+		want := splitFrames(stream)
+		got := [][]byte{}
+		var mu sync.Mutex
+		h := &handler{serve: func(_ context.Context, r *Request) (Answer, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			got = append(got, bytes.Clone(r.Frame))
+			return Answer{Alone: true}, nil
+		}}
+		bubble(t, testOptions(), h, func(t *testing.T, r *rig) {
+			c := r.pipe()
+			for rest := stream; len(rest) > 0; {
+				n := min(int(cut)+1, len(rest))
+				if _, err := c.Write(rest[:n]); err != nil {
+					break
+				}
+				rest = rest[n:]
+			}
+			c.Close()
+		})
+		if len(got) != len(want) {
+			t.Fatalf("got %d frames, want %d", len(got), len(want))
+		}
+		for i := range want {
+			if !bytes.Equal(got[i], want[i]) {
+				t.Fatalf("frame %d: got %x, want %x", i, got[i], want[i])
+			}
+		}
+	})
+}
+
+// splitFrames is the plain way to cut a stream, up to what is refused.
+func splitFrames(stream []byte) (all [][]byte) {
+	r := bytes.NewReader(stream)
+	for r.Len() >= 4 {
+		var head [4]byte
+		io.ReadFull(r, head[:])
+		size := int(int32(uint32(head[0])<<24 | uint32(head[1])<<16 | uint32(head[2])<<8 | uint32(head[3])))
+		if size < 0 || size > r.Len() || strings.HasPrefix(string(head[:]), "\x16\x03") {
+			return all
+		}
+		body := make([]byte, size)
+		io.ReadFull(r, body)
+		all = append(all, body)
+	}
+	return all
+}
