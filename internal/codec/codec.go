@@ -27,7 +27,7 @@ func EncodeResponse(correlationID int32, version int16, flexible, headerFlexible
 	c.buf, c.parts = append(f.head[:0], 0, 0, 0, 0), f.parts[:0]
 	c.response.CorrelationID = correlationID
 	walk(c, &c.response)
-	c.Version, c.Flexible = version, flexible
+	c.Version, c.flexible = version, flexible
 	walk(c, m)
 	f.head, f.parts = c.buf, c.parts
 	f.size = len(f.head)
@@ -49,7 +49,7 @@ func EncodeRequest(h RequestHeader, flexible bool, m Message) ([]byte, error) {
 	defer c.free()
 	c.buf = make([]byte, 4, 256)
 	walk(c, &h)
-	c.Version, c.Flexible = h.Version, flexible
+	c.Version, c.flexible = h.Version, flexible
 	walk(c, m)
 	if len(c.parts) > 0 {
 		return nil, fmt.Errorf("encode %s request: its records are not bytes", h.Key)

@@ -29,10 +29,11 @@ const maxDepth = 8
 // Cursor is one walk over one message. A message reads Version and calls the
 // verbs; everything else is the cursor's.
 type Cursor struct {
-	Version  int16
-	Flexible bool // compact lengths and tag sections (KIP-482)
+	Version int16
 
-	mode   mode
+	mode     mode
+	flexible bool // compact lengths and tag sections (KIP-482)
+
 	buf    []byte // decoding: the input; encoding: the output
 	off    int    // decoding: the next byte of buf
 	base   int    // what offsets in errors and traces count from
@@ -60,7 +61,7 @@ var cursors = sync.Pool{New: func() any { return new(Cursor) }}
 
 func newCursor(m mode, version int16, flexible bool) *Cursor {
 	c := cursors.Get().(*Cursor)
-	c.mode, c.Version, c.Flexible = m, version, flexible
+	c.mode, c.Version, c.flexible = m, version, flexible
 	return c
 }
 

@@ -24,7 +24,7 @@ func (h *RequestHeader) Fields(c *Cursor) {
 	c.Int16("api_version", &h.Version, "version of the body's layout")
 	c.Int32("correlation_id", &h.CorrelationID, "the answer carries the same number")
 	c.optionalString("client_id", &h.ClientID, &h.HasClientID, "what the client calls itself; null and empty mean the same")
-	c.Flexible = c.Version >= 2
+	c.flexible = c.Version >= 2
 }
 
 // ResponseHeader is what comes before every response.
@@ -35,7 +35,7 @@ type ResponseHeader struct {
 // Fields is header version 0 or 1.
 func (h *ResponseHeader) Fields(c *Cursor) {
 	c.Int32("correlation_id", &h.CorrelationID, "the number the request carried")
-	c.Flexible = c.Version >= 1
+	c.flexible = c.Version >= 1
 }
 
 // ParseHeader reads the header of a request frame, without its size prefix:

@@ -31,7 +31,7 @@ func (c *Cursor) uvarint(name string) uint32 {
 // above the bytes left: whatever is counted takes at least one byte.
 func (c *Cursor) length(name string, width int) int {
 	n, at := 0, c.off
-	if c.Flexible {
+	if c.flexible {
 		n = int(c.uvarint(name)) - 1
 	} else if b := c.take(name, width); b == nil {
 		return 0
@@ -56,7 +56,7 @@ func (c *Cursor) length(name string, width int) int {
 // putLength writes what length reads; n is -1 for null.
 func (c *Cursor) putLength(n, width int) {
 	switch {
-	case c.Flexible:
+	case c.flexible:
 		c.buf = binary.AppendUvarint(c.buf, uint64(n+1))
 	case width == 2:
 		c.buf = binary.BigEndian.AppendUint16(c.buf, uint16(n))

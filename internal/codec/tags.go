@@ -29,7 +29,7 @@ type tagSection struct {
 // A field that equals its default is not present. Tags come last in Fields,
 // in rising order.
 func (c *Cursor) Tag(number uint32, present bool) bool {
-	if !c.Flexible {
+	if !c.flexible {
 		return false
 	}
 	switch c.mode {
@@ -54,16 +54,13 @@ func (c *Cursor) EndTag() {
 		if c.trace != nil {
 			c.trace.endTag()
 		}
-		c.buf = c.tags.whole
-		if c.err == nil {
-			c.off = c.tags.end
-		}
+		c.buf, c.off = c.tags.whole, c.tags.end
 	}
 }
 
 // endTags ends a struct, whether or not it has named tags.
 func (c *Cursor) endTags() {
-	if !c.Flexible {
+	if !c.flexible {
 		return
 	}
 	switch c.mode {

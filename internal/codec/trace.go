@@ -80,30 +80,23 @@ func (t *trace) close(c *Cursor) {
 	t.stack = t.stack[:len(t.stack)-1]
 }
 
-// open begins an array whose length has been read at at.
+// open begins an array whose length has just been read, from at on.
 func (t *trace) open(c *Cursor, at, n int, node Node) {
 	node.Value, node.Null = Count(n), n == null
+	size := c.off - at
 	opened := t.begin(c, node)
 	opened.Offset = c.base + at
-	t.length(c, at, n, 4)
+	t.length(c, at, n, size)
 }
 
-// length adds the length before an array, bytes or records.
-func (t *trace) length(c *Cursor, at, n, width int) {
-	node := Node{Name: "length", Type: "int" + strconv.Itoa(8*width), Value: n, Offset: c.base + at, Size: width}
-	if c.Flexible {
+// length adds the length before an array or records, which took size bytes: a
+// varint may be longer than it needs to be.
+func (t *trace) length(c *Cursor, at, n, size int) {
+	node := Node{Name: "length", Type: "int32", Value: n, Offset: c.base + at, Size: size}
+	if c.flexible {
 		node.Type, node.Value, node.Note = "uvarint", n+1, "compact, n+1"
-		node.Size = uvarintSize(n + 1)
 	}
 	t.add(node)
-}
-
-func uvarintSize(n int) int {
-	size := 1
-	for ; n >= 0x80; n >>= 7 {
-		size++
-	}
-	return size
 }
 
 func (t *trace) element(c *Cursor, kind string, i int) {
@@ -124,7 +117,7 @@ func lengthNote(c *Cursor, n int, isNull bool) string {
 	if isNull {
 		n = null
 	}
-	if c.Flexible {
+	if c.flexible {
 		return fmt.Sprintf("compact, len+1=%d", n+1)
 	}
 	return fmt.Sprintf("len=%d", n)
@@ -146,12 +139,14 @@ func (t *trace) records(c *Cursor, at int, b []byte, node Node) {
 	}
 	opened := t.begin(c, node)
 	opened.Offset = c.base + at
-	t.length(c, at, n, 4)
+	t.length(c, at, n, c.off-at-len(b))
 	t.close(c)
 }
 
 func (t *trace) int32s(c *Cursor, at int, v []int32, node Node) {
-	t.open(c, at, len(v), node)
+	opened := t.begin(c, node)
+	opened.Offset, opened.Value = c.base+at, Count(len(v))
+	t.length(c, at, len(v), c.off-at-4*len(v))
 	for i, x := range v {
 		t.add(Node{Name: elementName(node.Name, i), Type: "int32", Value: x, Offset: c.base + c.off - 4*(len(v)-i), Size: 4})
 	}
