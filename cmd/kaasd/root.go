@@ -27,7 +27,7 @@ func newRoot(a *app) *cobra.Command {
 	root.SetFlagErrorFunc(flagError)
 	root.PersistentFlags().StringVarP(&a.format, "output", "o", "table", "how the answer is written: table or json")
 	root.PersistentFlags().BoolVar(&a.noColor, "no-color", false, "no colours (NO_COLOR does the same)")
-	root.AddCommand(newHealth(a), newQuota(a), newUser(a), newCredentials(a), newStorage(a), newWire(a), newConfig(a), newVersion(a))
+	root.AddCommand(newStart(a), newDemo(a), newHealth(a), newQuota(a), newUser(a), newCredentials(a), newStorage(a), newWire(a), newConfig(a), newVersion(a))
 	return root
 }
 
