@@ -9,8 +9,8 @@ import (
 // perRow is how many bytes one row of the grid holds.
 const perRow = 16
 
-// Grid writes the bytes as rows of an offset, hex digits and characters.
-func (p *Page) Grid(w io.Writer) error {
+// grid writes the bytes as rows of an offset, hex digits and characters.
+func (p *Page) grid(w io.Writer) error {
 	out := bufio.NewWriter(w)
 	for at := 0; at < len(p.Frame); at += perRow {
 		row := p.Frame[at:min(at+perRow, len(p.Frame))]

@@ -13,7 +13,7 @@ import (
 // Text writes the grid, the tree and, when the frame does not decode, where
 // it stopped.
 func (p *Page) Text(w io.Writer) error {
-	if err := p.Grid(w); err != nil {
+	if err := p.grid(w); err != nil {
 		return err
 	}
 	out := bufio.NewWriter(w)
