@@ -57,7 +57,7 @@ func (m *FetchRequest) Fields(c *codec.Cursor) {
 
 // Reset makes the message ready for another one.
 func (m *FetchRequest) Reset() {
-	*m = FetchRequest{Topics: m.Topics[:0], ForgottenTopicsData: m.ForgottenTopicsData[:0]}
+	*m = FetchRequest{Topics: kept(m.Topics), ForgottenTopicsData: kept(m.ForgottenTopicsData)}
 }
 
 // FetchReplicaState is a follower's identity.
@@ -92,7 +92,7 @@ func (m *FetchTopic) Fields(c *codec.Cursor) {
 
 // Reset makes the topic ready for another one.
 func (m *FetchTopic) Reset() {
-	*m = FetchTopic{Topic: m.Topic, Partitions: m.Partitions[:0]}
+	*m = FetchTopic{Topic: m.Topic, Partitions: kept(m.Partitions)}
 }
 
 // FetchPartition is one partition to read.

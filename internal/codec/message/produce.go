@@ -26,7 +26,7 @@ func (m *ProduceRequest) Reset() {
 	for i := range m.TopicData {
 		clear(m.TopicData[i].PartitionData)
 	}
-	*m = ProduceRequest{TopicData: m.TopicData[:0]}
+	*m = ProduceRequest{TopicData: kept(m.TopicData)}
 }
 
 // ProduceTopic is the batches of one topic.
@@ -49,7 +49,7 @@ func (m *ProduceTopic) Fields(c *codec.Cursor) {
 
 // Reset makes the topic ready for another one.
 func (m *ProduceTopic) Reset() {
-	*m = ProduceTopic{Name: m.Name, PartitionData: m.PartitionData[:0]}
+	*m = ProduceTopic{Name: m.Name, PartitionData: kept(m.PartitionData)}
 }
 
 // ProducePartition is what goes to one partition.
