@@ -1,0 +1,243 @@
+package handlers
+
+import (
+	"math"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"kaasd/internal/codec/message"
+	"kaasd/internal/kafka"
+	"kaasd/internal/storage"
+)
+
+// bubble runs f in virtual time with a topic to write to.
+func bubble(t *testing.T, f func(t *testing.T, r *rig, id kafka.TopicID)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, storage.FlushInterval)
+		f(t, r, r.topic(t, "orders", 2))
+	})
+}
+
+// owed is the throttle for bytes that are due at a rate, and what is announced
+// of it.
+func owed(bytes, rate float64) (time.Duration, int32) {
+	exact := time.Duration(bytes / rate * float64(time.Second))
+	return exact, int32(math.Ceil(bytes / rate * 1000))
+}
+
+func near(a, b time.Duration) bool { return (a - b).Abs() <= time.Microsecond }
+
+// TestProduceIsThrottled holds T27, T28 and the charge of header and body.
+func TestProduceIsThrottled(t *testing.T) {
+	for v := int16(3); v <= 13; v++ {
+		bubble(t, func(t *testing.T, r *rig, id kafka.TopicID) {
+			const rate = 10_000
+			r.limit(rate, 0)
+			p := r.connect(t)
+			first := p.ask(kafka.KeyProduce, v, produceTo("orders", id, 0, 1, sized(9000)))
+			if got := first.message.(*message.ProduceResponse).ThrottleTimeMs; got != 0 || first.Mute != nil {
+				t.Errorf("v%d: within the burst: %d ms", v, got)
+			}
+			second := p.ask(kafka.KeyProduce, v, produceTo("other", kafka.TopicID{1}, 0, 1, sized(9000)))
+			wait, ms := owed(float64(first.request+second.request-rate), rate)
+			if got := second.message.(*message.ProduceResponse).ThrottleTimeMs; got != ms || !near(second.muted(), wait) {
+				t.Errorf("v%d: %d ms, muted for %v, want %d and %v, the failed one included", v, got, second.muted(), ms, wait)
+			}
+			third := r.connect(t).ask(kafka.KeyProduce, v, produceTo("orders", id, 0, 1, sized(100)))
+			if wait, _ := owed(float64(first.request+second.request+third.request-rate), rate); !near(third.muted(), wait) {
+				t.Errorf("v%d: another connection is muted for %v, want %v", v, third.muted(), wait)
+			}
+		})
+	}
+}
+
+// TestThrottleWithoutAnswer holds T26.
+func TestThrottleWithoutAnswer(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig, id kafka.TopicID) {
+		r.limit(1000, 0)
+		got := r.connect(t).ask(kafka.KeyProduce, 9, produceTo("orders", id, 0, 0, sized(5000)))
+		if wait, _ := owed(float64(got.request-1000), 1000); got.message != nil || !near(got.muted(), wait) || got.Close {
+			t.Errorf("muted for %v, want %v", got.muted(), wait)
+		}
+	})
+}
+
+// TestThrottleAtTheEdges holds T21 and T33.
+func TestThrottleAtTheEdges(t *testing.T) {
+	t.Run("less than a millisecond", func(t *testing.T) {
+		bubble(t, func(t *testing.T, r *rig, id kafka.TopicID) {
+			r.limit(10_000_000, 0)
+			p := r.connect(t)
+			for range 11 {
+				if got := p.ask(kafka.KeyProduce, 9, produceTo("orders", id, 0, 1, sized(909_000))); got.Mute != nil {
+					t.Errorf("muted for %v", got.muted())
+				}
+			}
+		})
+	})
+	t.Run("one byte per second", func(t *testing.T) {
+		bubble(t, func(t *testing.T, r *rig, id kafka.TopicID) {
+			r.limit(1, 0)
+			p, before := r.connect(t), int32(0)
+			for range 4 {
+				got := p.ask(kafka.KeyProduce, 9, produceTo("orders", id, 0, 1, sized(900_000))).message.(*message.ProduceResponse).ThrottleTimeMs
+				if got <= 0 || got < before {
+					t.Errorf("%d ms after %d", got, before)
+				}
+				before = got
+			}
+			if before != math.MaxInt32 {
+				t.Errorf("the last is %d ms, want %d", before, math.MaxInt32)
+			}
+		})
+	})
+}
+
+// fill appends n batches of about size bytes.
+func fill(t *testing.T, r *rig, id kafka.TopicID, n, size int) {
+	t.Helper()
+	p := r.connect(t)
+	for range n {
+		p.produce(13, "", id, sized(size))
+	}
+}
+
+// TestFetchIsThrottled holds T22: a client in debt gets nothing, is not charged
+// for it, and goes on where it was.
+func TestFetchIsThrottled(t *testing.T) {
+	for _, v := range []int16{4, 7, 11, 12, 13, 18} {
+		bubble(t, func(t *testing.T, r *rig, id kafka.TopicID) {
+			const rate = 10_000
+			fill(t, r, id, 5, 4000)
+			r.limit(0, rate)
+			p := r.connect(t)
+			req := fetchFrom("orders", id, 0, 0)
+			first := p.ask(kafka.KeyFetch, v, req) // two batches, the balance holds no third
+			if got := first.message.(*message.FetchResponse); got.ThrottleTimeMs != 0 || len(values(t, got.Responses[0].Partitions[0].Records.Bytes)) != 2 {
+				t.Fatalf("v%d: first: %d ms, %d bytes", v, got.ThrottleTimeMs, first.size)
+			}
+			second := p.ask(kafka.KeyFetch, v, req) // the first batch whole
+			wait, ms := owed(float64(first.size+second.size-rate), rate)
+			if got := second.message.(*message.FetchResponse); got.ThrottleTimeMs != ms || !near(second.muted(), wait) || len(got.Responses) != 1 {
+				t.Fatalf("v%d: second: %d ms, muted for %v, want %d and %v", v, got.ThrottleTimeMs, second.muted(), ms, wait)
+			}
+			third := p.ask(kafka.KeyFetch, v, req)
+			if got := third.message.(*message.FetchResponse); got.ThrottleTimeMs < ms || len(got.Responses) > 0 || got.SessionID != 0 || got.ErrorCode != 0 {
+				t.Fatalf("v%d: third: %+v", v, got)
+			}
+			time.Sleep(third.muted())
+			fourth := p.ask(kafka.KeyFetch, v, req)
+			if got := fourth.message.(*message.FetchResponse); len(got.Responses) != 1 {
+				t.Errorf("v%d: fourth, after the wait: %+v", v, got)
+			}
+			// Four answers of which one was free: the books.
+			wait, _ = owed(float64(first.size+second.size+fourth.size-rate), rate)
+			if got := third.muted() + fourth.muted(); !near(got, wait) {
+				t.Errorf("v%d: the charges are worth %v, waited and announced are %v", v, wait, got)
+			}
+		})
+	}
+}
+
+// TestFetchBooks holds the sharper form of the rate: all charges are the burst
+// and the rate times the time until the announced throttle has passed.
+func TestFetchBooks(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig, id kafka.TopicID) {
+		const rate = 50_000
+		fill(t, r, id, 100, 5000)
+		r.limit(0, rate)
+		p, charged, began := r.connect(t), 0, time.Now()
+		var last reply
+		for offset := int64(0); offset < 100; {
+			last = p.ask(kafka.KeyFetch, 13, fetchFrom("", id, 0, offset))
+			if got := last.message.(*message.FetchResponse); len(got.Responses) > 0 {
+				charged += last.size
+				offset += int64(len(values(t, got.Responses[0].Partitions[0].Records.Bytes)))
+			}
+			time.Sleep(last.muted())
+		}
+		paid := rate + rate*time.Since(began).Seconds()
+		if diff := float64(charged) - paid; diff > 1 || time.Since(began) == 0 || last.Mute != nil && diff < -1 {
+			t.Errorf("charged %d bytes, the quota gives %.0f", charged, paid)
+		}
+	})
+}
+
+// TestThrottledSession holds T23 and T24.
+func TestThrottledSession(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig, id kafka.TopicID) {
+		fill(t, r, id, 3, 4000)
+		p := r.connect(t)
+		full := fetchFrom("", id, 0, 0)
+		full.SessionEpoch = 0
+		session := p.ask(kafka.KeyFetch, 13, full).message.(*message.FetchResponse).SessionID
+		r.limit(0, 100)
+		for p.ask(kafka.KeyFetch, 13, fetchFrom("", id, 0, 0)).Mute == nil {
+		}
+		got := p.ask(kafka.KeyFetch, 13, full).message.(*message.FetchResponse)
+		if got.SessionID != 0 || len(got.Responses) > 0 || got.ThrottleTimeMs == 0 || len(r.sessions.byID) != 1 {
+			t.Errorf("a throttled full fetch: %+v, %d sessions", got, len(r.sessions.byID))
+		}
+		more := &message.FetchRequest{MaxBytes: 1 << 20, SessionID: session, SessionEpoch: 1}
+		last := p.ask(kafka.KeyFetch, 13, more)
+		if got := last.message.(*message.FetchResponse); got.SessionID != session || len(got.Responses) > 0 || got.ThrottleTimeMs == 0 || got.ErrorCode != 0 {
+			t.Errorf("a throttled one in the session: %+v", got)
+		}
+		time.Sleep(last.muted())
+		more.SessionEpoch = 2
+		if got := p.ask(kafka.KeyFetch, 13, more).message.(*message.FetchResponse); got.ErrorCode != 0 || len(got.Responses) != 1 {
+			t.Errorf("the one after it: %+v", got)
+		}
+	})
+}
+
+// TestBatchAboveTheQuota holds T25 and T46.
+func TestBatchAboveTheQuota(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig, id kafka.TopicID) {
+		fill(t, r, id, 2, 50_000)
+		r.limit(0, 1000)
+		req := fetchFrom("orders", id, 0, 0)
+		req.ReplicaID = 1
+		got := r.connect(t).ask(kafka.KeyFetch, 11, req)
+		wait, ms := owed(float64(got.size-1000), 1000)
+		resp := got.message.(*message.FetchResponse)
+		if resp.ThrottleTimeMs != ms || !near(got.muted(), wait) || len(values(t, resp.Responses[0].Partitions[0].Records.Bytes)) != 1 {
+			t.Errorf("%d ms for %d bytes, want %d", resp.ThrottleTimeMs, got.size, ms)
+		}
+	})
+}
+
+// TestParkedFetchTakesNothing: a fetch that waits for records leaves the
+// balance to the others.
+func TestParkedFetchTakesNothing(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig, id kafka.TopicID) {
+		fill(t, r, id, 10, 1000)
+		r.limit(0, 10_000)
+		done := make(chan reply)
+		for range 10 {
+			go func() {
+				req := waiting(id, 10, 5*time.Second, 1)
+				done <- r.connect(t).ask(kafka.KeyFetch, 13, req)
+			}()
+		}
+		synctest.Wait()
+		other := r.connect(t).ask(kafka.KeyFetch, 13, fetchFrom("", id, 0, 0))
+		if n := len(values(t, other.message.(*message.FetchResponse).Responses[0].Partitions[0].Records.Bytes)); n != 9 {
+			t.Errorf("%d batches while others wait, want 9 of 10, all the balance holds", n)
+		}
+		time.Sleep(time.Second)
+		fill(t, r, id, 1, 1000)
+		charged := other.size
+		for range 10 {
+			got := <-done
+			if len(got.message.(*message.FetchResponse).Responses) > 0 {
+				charged += got.size
+			}
+		}
+		if charged < 12_000 || charged > 22_000 {
+			t.Errorf("charged %d bytes", charged)
+		}
+	})
+}
