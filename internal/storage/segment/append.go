@@ -169,7 +169,7 @@ func (l *Log) room(b record.Batch, now time.Time, cfg *storage.Config) (*segment
 	if l.mustRoll(seg, b, now, cfg) {
 		return l.roll(now)
 	}
-	return seg, nil
+	return seg, l.makeFolder(l.state)
 }
 
 // mustRoll says whether the active segment is full, or so old that the batch

@@ -156,8 +156,8 @@ func readStart(fsys vfs.FS, dir string) (int64, error) {
 // dir is the partition's folder.
 func (l *Log) dir() string { return path.Join(l.store.o.Dir, l.tp.String()) }
 
-// makeFolder makes it, with the topic's id, for a log of that state. It needs
-// mu.
+// makeFolder makes it, with the topic's id, for a log of that state; a power
+// cut may have left the folder and taken the id. It needs mu.
 func (l *Log) makeFolder(st *state) error {
 	if st.folder {
 		return nil

@@ -200,6 +200,9 @@ func (r *recovery) walk() error {
 			return r.cut(i-1, r.list[i-1].size.Load(), fmt.Errorf("segment %s begins before the end of the one before", baseName(seg.base)))
 		}
 		if i > 0 && seg.base > r.end {
+			if r.l.mark != nil && r.end >= r.from { // the torn end of what was never synced
+				return r.cut(i-1, r.list[i-1].size.Load(), fmt.Errorf("the next segment begins at offset %d, %d is expected", seg.base, r.end))
+			}
 			r.gap(r.end, "batches are missing before the next segment")
 		}
 		r.end = seg.base

@@ -159,6 +159,11 @@ func (l *Log) save() error {
 	if l.state == nil || seg == nil || !l.grew {
 		return nil
 	}
+	if !l.id.IsZero() {
+		if err := l.makeFolder(l.state); err != nil {
+			return err
+		}
+	}
 	if err := l.saveIndex(seg, l.active); err != nil {
 		return err
 	}

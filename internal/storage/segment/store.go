@@ -51,7 +51,8 @@ type Store struct {
 
 	mu      sync.Mutex
 	logs    map[kafka.TopicPartition]*Log
-	dirty   map[*Log]struct{} // grew since the last look
+	dirty   map[*Log]struct{}              // grew since the last look
+	lost    map[kafka.TopicPartition]*mark // the checkpoint knows them, and there is no folder
 	closing bool
 	work    sync.WaitGroup // committers and deletions
 }
@@ -100,6 +101,7 @@ func newStore(o Options, log *zap.Logger) *Store {
 		stopped: make(chan struct{}),
 		logs:    map[kafka.TopicPartition]*Log{},
 		dirty:   map[*Log]struct{}{},
+		lost:    map[kafka.TopicPartition]*mark{},
 	}
 }
 
@@ -221,8 +223,9 @@ func (s *Store) recover() error {
 	}
 	err = g.Wait()
 	for tp, l := range s.logs {
-		if !found[tp] && (l.mark == nil || l.mark.end == 0) {
+		if !found[tp] { // deleted since the checkpoint, or taken by a power cut
 			delete(s.logs, tp)
+			s.lost[tp] = l.mark
 		}
 	}
 	return err
@@ -235,6 +238,10 @@ func (s *Store) Open(tp kafka.TopicPartition, id kafka.TopicID, c storage.Config
 		l := s.logs[tp]
 		if l == nil {
 			l = s.newLog(tp, id)
+			if m := s.lost[tp]; m != nil && m.id == id {
+				l.mark = m // it goes on behind the offsets that were used
+			}
+			delete(s.lost, tp)
 			s.logs[tp] = l
 		}
 		s.mu.Unlock()

@@ -3,6 +3,8 @@ package segment
 import (
 	"bytes"
 	"context"
+	"errors"
+	"iter"
 	"testing"
 	"time"
 
@@ -84,38 +86,60 @@ func appendBatch(t testing.TB, l storage.Log, b record.Batch) storage.Appended {
 // order.
 func values(t testing.TB, l storage.Log, offset int64) []string {
 	t.Helper()
-	var list []string
-	for {
+	end, list := l.Offsets().HighWatermark, []string{}
+	for at, v := range valuesAt(t, l, offset) {
+		if at != offset {
+			t.Fatalf("offset %d came, %d is next", at, offset)
+		}
+		offset++
+		list = append(list, v)
+	}
+	if offset < end {
+		t.Fatalf("the log ends at %d, reading ended at %d", end, offset)
+	}
+	return list
+}
+
+// valuesAt reads everything from offset on, with gaps where there are some.
+func valuesAt(t testing.TB, l storage.Log, offset int64) iter.Seq2[int64, string] {
+	return func(yield func(int64, string) bool) {
+		for offset < l.Offsets().HighWatermark {
+			for r := range readOnce(t, l, offset) {
+				if r.Offset < offset {
+					continue
+				}
+				if offset = r.Offset + 1; !yield(r.Offset, string(r.Value)) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// readOnce gives the records of one read, at least one.
+func readOnce(t testing.TB, l storage.Log, offset int64) iter.Seq[record.Record] {
+	return func(yield func(record.Record) bool) {
 		s, err := l.Read(storage.Read{Offset: offset, MaxBytes: 1 << 20, AtLeast1: true})
-		if err != nil {
+		if err != nil || s.Records == nil {
 			t.Fatalf("read at %d: %v", offset, err)
 		}
-		if s.Records == nil {
-			return list
-		}
 		var buf bytes.Buffer
-		if n, err := s.Records.WriteTo(&buf); err != nil || int(n) != s.Records.Size() || int(n) != buf.Len() {
+		n, err := s.Records.WriteTo(&buf)
+		if err != nil || int(n) != s.Records.Size() || int(n) != buf.Len() {
 			t.Fatalf("WriteTo: %d bytes of %d, %v", n, s.Records.Size(), err)
 		}
 		s.Records.Release()
 		for rest := buf.Bytes(); len(rest) > 0; {
 			var b record.Batch
-			if b, rest, err = record.Next(rest); err != nil {
-				t.Fatal(err)
+			if b, rest, err = record.Next(rest); err == nil {
+				err = b.Check()
 			}
-			if err := b.Check(); err != nil {
-				t.Fatal(err)
-			}
-			for r, err := range b.Records() {
-				if err != nil {
+			for r, inside := range b.Records() {
+				if err = errors.Join(err, inside); err != nil {
 					t.Fatal(err)
 				}
-				if r.Offset > offset {
-					t.Fatalf("offset %d came, %d is next", r.Offset, offset)
-				}
-				if r.Offset == offset {
-					list = append(list, string(r.Value))
-					offset++
+				if !yield(r) {
+					return
 				}
 			}
 		}

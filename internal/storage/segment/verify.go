@@ -59,9 +59,6 @@ func (v *verifier) folder(name string) error {
 	if err != nil {
 		return err
 	}
-	if id, err := readMetadata(v.fs, dir); err != nil || id.IsZero() {
-		v.report(Finding{path.Join(name, metadataFile), 0, -1, "the topic id is missing or damaged"})
-	}
 	v.end = -1
 	for _, file := range names {
 		if base, ok := parseBase(file, logSuffix); ok {
@@ -78,6 +75,9 @@ func (v *verifier) folder(name string) error {
 				v.report(Finding{path.Join(name, file), 0, offset, err.Error()})
 			}
 		}
+	}
+	if id, err := readMetadata(v.fs, dir); v.end > 0 && (err != nil || id.IsZero()) {
+		v.report(Finding{path.Join(name, metadataFile), 0, -1, "the topic id is missing or damaged"})
 	}
 	return nil
 }

@@ -1,0 +1,415 @@
+package segment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/google/go-cmp/cmp"
+
+	"kaasd/internal/codec/record"
+	"kaasd/internal/kafka"
+	"kaasd/internal/storage"
+	"kaasd/internal/storage/vfs"
+)
+
+// diary is what a run on a file system that may be cut at any moment tried and
+// was told.
+type diary struct {
+	flush   storage.Flush
+	tried   int   // records, one a batch: record i has offset i and sequence i
+	acked   int64 // everything below was acknowledged
+	start   int64 // DeleteRecords was acknowledged for it
+	asked   int64 // DeleteRecords was asked for it
+	deleted bool  // the other topic's deletion was acknowledged
+	asking  bool  // it was asked for
+	stops   int   // clean stops that were told
+}
+
+const producerID = 77
+
+var (
+	other   = kafka.TopicPartition{Topic: "other", Partition: 3}
+	otherID = kafka.TopicID{7}
+)
+
+func numbered(i int) record.Batch {
+	return record.NewBuilder(record.None).Producer(producerID, 1, int32(i)).Add(noon.UnixMilli()+int64(i), nil, fmt.Appendf(nil, "value %d", i)).Batch()
+}
+
+func (d *diary) config() storage.Config {
+	c := plain()
+	c.Flush, c.SegmentBytes, c.IndexIntervalBytes = d.flush, 500, 100
+	return c
+}
+
+// run is the story: appends, rolls, checkpoints, deletions, restarts. It ends
+// where the file system is cut.
+func (d *diary) run(c *vfs.Crash) {
+	for part := range 3 {
+		s, err := Open(testOptions(c, "/data"), zap.NewNop(), nil)
+		if err != nil {
+			return
+		}
+		if err := d.chapter(s, part); err != nil {
+			kill(s)
+			return
+		}
+		ctx, cancel := context.WithCancel(context.Background())
+		cancel()
+		if part == 1 { // one restart after a kill, the others clean
+			kill(s)
+			continue
+		}
+		if s.Run(ctx) != nil {
+			return
+		}
+		d.stops++
+	}
+}
+
+func (d *diary) chapter(s *Store, part int) error {
+	l, err := s.Open(orders, ordersID, d.config())
+	if err != nil {
+		return err
+	}
+	for i := range 12 {
+		if err := d.append(l); err != nil {
+			return err
+		}
+		if i == 5 {
+			s.flush()
+			if err := s.checkpoint(); err != nil {
+				return err
+			}
+		}
+	}
+	switch part {
+	case 0:
+		side, err := s.Open(other, otherID, d.config())
+		if err != nil {
+			return err
+		}
+		if _, err := side.Append(batch(1, 0, "side"), noon); err != nil {
+			return err
+		}
+	case 1:
+		d.asked = 9
+		if _, err := l.DeleteRecords(9); err != nil {
+			return err
+		}
+		d.start = 9
+		d.asking = true
+		if err := s.Delete(other, otherID); err != nil {
+			return err
+		}
+		d.deleted = true
+		s.work.Wait()
+	}
+	return nil
+}
+
+func (d *diary) append(l storage.Log) error {
+	b := numbered(d.tried)
+	d.tried++
+	a, err := l.Append(b, noon)
+	if err != nil {
+		return err
+	}
+	if err := l.Wait(context.Background(), a.NextOffset); err != nil {
+		return err
+	}
+	if a.BaseOffset != int64(d.tried-1) || a.Duplicate {
+		return fmt.Errorf("record %d went to %d", d.tried-1, a.BaseOffset)
+	}
+	d.acked = a.NextOffset
+	return nil
+}
+
+// check holds what is found after the crash against the diary. After a power
+// cut what was acknowledged may be gone, but under FlushAlways.
+func (d *diary) check(t *testing.T, c *vfs.Crash, power bool) {
+	t.Helper()
+	lost := power && d.flush != storage.FlushAlways
+	s, err := Open(testOptions(c, "/data"), zap.NewNop(), nil)
+	if err != nil {
+		t.Fatalf("open after the crash: %v\n%v", err, c.Calls())
+	}
+	l := openLog(t, s, d.config())
+	o := l.Offsets()
+	if !lost && (o.End < d.acked || o.Start < d.start || o.Start > d.asked) || o.End > int64(d.tried) {
+		t.Fatalf("offsets %+v do not fit %+v", o, d)
+	}
+	if o.HighWatermark != o.End || o.Epoch != s.Epoch() {
+		t.Errorf("offsets %+v, epoch %d", o, s.Epoch())
+	}
+	d.checkRecords(t, l, o, lost)
+	d.checkRetries(t, l, o, lost)
+	for _, p := range s.Partitions() {
+		if p.TopicPartition == other && d.deleted && !power {
+			t.Error("a deleted topic is back")
+		}
+		if p.TopicPartition != other {
+			continue
+		}
+		side, err := s.Open(other, otherID, d.config())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, v := range valuesAt(t, side, side.Offsets().Start) {
+			if v != "side" {
+				t.Errorf("the other topic holds %q", v)
+			}
+		}
+	}
+	want := maps.Collect(valuesAt(t, l, l.Offsets().Start))
+	stop(t, s)
+
+	s = openStore(t, testOptions(c, "/data"))
+	l = openLog(t, s, d.config())
+	if diff := cmp.Diff(want, maps.Collect(valuesAt(t, l, l.Offsets().Start))); diff != "" {
+		t.Errorf("after a clean restart: %s", diff)
+	}
+	stop(t, s)
+	if err := Verify(c, "/data", func(f Finding) { t.Errorf("verify: %s", f) }); err != nil {
+		t.Error(err)
+	}
+}
+
+// checkRecords: what is there is what was tried, in order, nothing twice.
+func (d *diary) checkRecords(t *testing.T, l *Log, o storage.Offsets, lost bool) {
+	t.Helper()
+	next := o.Start
+	for offset, v := range valuesAt(t, l, o.Start) {
+		if want := fmt.Sprintf("value %d", offset); v != want || offset < next || offset > next && !lost {
+			t.Fatalf("offset %d: got %q, %d is next", offset, v, next)
+		}
+		next = offset + 1
+	}
+	if next != o.End {
+		t.Fatalf("reading ended at %d, the log at %d", next, o.End)
+	}
+}
+
+// checkRetries: a producer that got no answer sends again. What is there is
+// answered with its offset, what is not is appended behind it.
+func (d *diary) checkRetries(t *testing.T, l *Log, o storage.Offsets, lost bool) {
+	t.Helper()
+	if lost {
+		return // then the producer's sequence begins anew
+	}
+	for i := max(0, int(o.End)-remembered); i < d.tried; i++ {
+		a, err := l.Append(numbered(i), noon)
+		if err != nil {
+			t.Fatalf("retry of %d: %v", i, err)
+		}
+		if there := int64(i) < o.End; a.Duplicate != there || a.BaseOffset != int64(i) {
+			t.Errorf("retry of %d: %+v, the log ended at %d", i, a, o.End)
+		}
+		if err := l.Wait(context.Background(), a.NextOffset); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+var flushes = map[string]storage.Flush{"os": storage.FlushOS, "interval": storage.FlushInterval, "always": storage.FlushAlways}
+
+// TestEveryCut cuts the story at every call, in writes also after some bytes,
+// and looks what a kill and power cuts have left.
+func TestEveryCut(t *testing.T) {
+	for name, flush := range flushes {
+		t.Run(name, func(t *testing.T) {
+			whole := vfs.NewCrash("/data")
+			d := &diary{flush: flush}
+			d.run(whole)
+			if d.stops != 2 || d.acked != 36 {
+				t.Fatalf("the story is not told to its end: %+v", d)
+			}
+			for i, call := range whole.Calls() {
+				cut(t, flush, i+1, 0)
+				if strings.HasPrefix(call, "write") {
+					cut(t, flush, i+1, 30)
+					cut(t, flush, i+1, 1<<20)
+				}
+			}
+		})
+	}
+}
+
+func cut(t *testing.T, flush storage.Flush, call, keep int) {
+	t.Helper()
+	c := vfs.NewCrash("/data")
+	c.CutAt(call, keep)
+	d := &diary{flush: flush}
+	d.run(c)
+	what := fmt.Sprintf("call %d keep %d", call, keep)
+	ok := t.Run(what+" kill", func(t *testing.T) { d.check(t, c.AfterKill(), false) })
+	for seed := range uint64(3) {
+		ok = t.Run(fmt.Sprintf("%s power %d", what, seed), func(t *testing.T) {
+			d.check(t, c.AfterPowerCut(seed), true)
+		}) && ok
+	}
+	if !ok {
+		calls := c.Calls()
+		t.Fatalf("%s: the last calls were %q", what, calls[max(0, len(calls)-8):])
+	}
+}
+
+// TestRecoveryIsCut cuts the way back up as well, after a power cut that left
+// a torn tail.
+func TestRecoveryIsCut(t *testing.T) {
+	torn := func() (*vfs.Crash, *diary) {
+		c := vfs.NewCrash("/data")
+		c.CutAt(70, 40)
+		d := &diary{flush: storage.FlushAlways}
+		d.run(c)
+		return c.AfterPowerCut(5), d
+	}
+	c, d := torn()
+	d.check(t, c, true)
+	for call := 1; call <= len(c.Calls()); call++ {
+		c, d := torn()
+		c.CutAt(call, 20)
+		again := *d
+		if s, err := Open(testOptions(c, "/data"), zap.NewNop(), nil); err == nil {
+			if l, err := s.Open(orders, ordersID, d.config()); err == nil {
+				l.Offsets()
+			}
+			ctx, cancel := context.WithCancel(context.Background())
+			cancel()
+			s.Run(ctx)
+		}
+		again.check(t, c.AfterKill(), true)
+	}
+}
+
+func TestFailedSyncIsFinal(t *testing.T) {
+	c := vfs.NewCrash("/data")
+	s := openStore(t, testOptions(c, "/data"))
+	d := &diary{flush: storage.FlushAlways}
+	l := openLog(t, s, d.config())
+	if err := d.append(l); err != nil {
+		t.Fatal(err)
+	}
+	broken := errors.New("the disk is gone")
+	c.Fail(func(call string) error {
+		if len(call) > 5 && call[:5] == "sync " {
+			return broken
+		}
+		return nil
+	})
+	if err := d.append(l); kafka.CodeOf(err) != kafka.KafkaStorageError || !errors.Is(err, broken) {
+		t.Fatalf("append: %v", err)
+	}
+	c.Fail(nil)
+	if err := d.append(l); kafka.CodeOf(err) != kafka.KafkaStorageError {
+		t.Errorf("append after the disk is back: %v", err)
+	}
+	if _, err := l.Read(storage.Read{MaxBytes: 1000}); kafka.CodeOf(err) != kafka.KafkaStorageError {
+		t.Errorf("read: %v", err)
+	}
+	if s.Healthy() == nil {
+		t.Error("the store calls itself healthy")
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if s.Run(ctx) == nil {
+		t.Error("the stop was clean")
+	}
+	s = openStore(t, testOptions(c, "/data"))
+	if got := values(t, openLog(t, s, d.config()), 0); len(got) < 1 {
+		t.Errorf("after the restart: %v", got)
+	}
+	stop(t, s)
+}
+
+func TestFullDiskKeepsServing(t *testing.T) {
+	c := vfs.NewCrash("/data")
+	o := testOptions(c, "/data")
+	o.DiskReserve = 1 << 20
+	s := openStore(t, o)
+	d := &diary{flush: storage.FlushInterval}
+	l := openLog(t, s, d.config())
+	for range 3 {
+		if err := d.append(l); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.SetFree(1<<20 + 10)
+	later := noon.Add(2 * time.Second)
+	if _, err := l.Append(numbered(3), later); kafka.CodeOf(err) != kafka.KafkaStorageError || !errors.Is(err, vfs.ErrFull) {
+		t.Errorf("append: %v", err)
+	}
+	if got := values(t, l, 0); len(got) != 3 {
+		t.Errorf("got %v", got)
+	}
+	strict := d.config()
+	strict.Strict = true
+	priv, err := s.Open(kafka.TopicPartition{Topic: "__kaasd_metadata"}, kafka.TopicID{}, strict)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := priv.Append(batch(1, 0, "x"), later); err != nil {
+		t.Errorf("the reserve is not for the metadata: %v", err)
+	}
+	c.SetFree(1 << 30)
+	if a, err := l.Append(numbered(3), later); err != nil || a.BaseOffset != 3 {
+		t.Errorf("append with room: %+v, %v", a, err)
+	}
+	if s.Healthy() != nil {
+		t.Errorf("a full disk is not for a restart: %v", s.Healthy())
+	}
+	stop(t, s)
+}
+
+// TestShortWriteIsCutBack: what a failed write left is not in the way of the
+// next.
+func TestShortWriteIsCutBack(t *testing.T) {
+	c := vfs.NewCrash("/data")
+	s := openStore(t, testOptions(shortWrites{c}, "/data"))
+	d := &diary{flush: storage.FlushInterval}
+	l := openLog(t, s, d.config())
+	for i := range 6 {
+		a, err := l.Append(numbered(d.tried), noon)
+		if i%2 == 0 && err == nil || i%2 == 1 && (err != nil || a.BaseOffset != int64(d.tried)) {
+			t.Fatalf("append %d: %+v, %v", i, a, err)
+		}
+		if err == nil {
+			d.tried++
+		}
+	}
+	if got := values(t, l, 0); len(got) != 3 {
+		t.Errorf("got %v", got)
+	}
+	stop(t, s)
+}
+
+// shortWrites lets every second write to a log through only in part.
+type shortWrites struct{ *vfs.Crash }
+
+func (s shortWrites) OpenWrite(name string) (vfs.File, error) {
+	f, err := s.Crash.OpenWrite(name)
+	if err == nil && len(name) > 4 && name[len(name)-4:] == logSuffix {
+		return &shortFile{File: f}, nil
+	}
+	return f, err
+}
+
+type shortFile struct {
+	vfs.File
+	n int
+}
+
+func (f *shortFile) WriteAt(p []byte, off int64) (int, error) {
+	if f.n++; f.n%2 == 1 {
+		f.File.WriteAt(p[:len(p)/2], off)
+		return len(p) / 2, vfs.ErrFull
+	}
+	return f.File.WriteAt(p, off)
+}
