@@ -15,9 +15,9 @@ type Grant struct {
 	client *Client
 	kind   Kind
 	bucket *bucket // nil when there is no quota
-	// reserved is what was taken, in bytes: Bytes, or what a fetch is known
-	// to hand out when the balance holds less, so that those who come in the
-	// same moment find the bucket in debt.
+	// reserved is what was taken, in bytes: Bytes, and when the balance holds
+	// less than was wanted also what fetches are known to hand out beyond it, so
+	// that those who come in the same moment find the bucket in debt.
 	reserved int
 }
 
@@ -30,13 +30,24 @@ func (b *bucket) take(t *turn, want int, now int64) Grant {
 		}
 		word := b.word.Load()
 		zero := lim.settled(word, now)
-		if zero-now >= msTicks {
+		debt := zero - now
+		if t.come(lim, now) {
+			// Who reads one batch after the other has something reserved at
+			// any moment. That must not keep the others out for good.
+			debt -= lim.cost(int(b.line.ahead.Load()))
+		}
+		if debt >= msTicks {
 			b.checks.Add(1)
 			return Grant{Throttle: b.queue(t, lim, zero, now)}
 		}
 		g := Grant{Bytes: min(want, lim.bytes(max(now-zero, 0))), bucket: b}
-		g.reserved = max(g.Bytes, lim.bytes(b.line.length(lim))+1)
+		g.reserved = g.Bytes
+		if g.Bytes < want {
+			g.reserved += lim.bytes(b.line.length(lim)) + 1
+		}
 		if b.word.CompareAndSwap(word, zero+lim.cost(g.reserved)) {
+			b.line.ahead.Add(int64(g.reserved - g.Bytes))
+			t.due = false
 			return g
 		}
 	}
@@ -56,6 +67,9 @@ func (g Grant) Settle(used int, now time.Time) Throttle {
 func (b *bucket) settle(t *turn, g Grant, used int, now int64) Throttle {
 	lim := b.limit.Load()
 	b.bytes.Add(int64(used))
+	if g.reserved > 0 {
+		b.line.ahead.Add(int64(g.Bytes - g.reserved))
+	}
 	if lim.isUnlimited() {
 		b.pass(now)
 		return Throttle{}
@@ -80,6 +94,6 @@ func (b *bucket) queue(t *turn, lim *limit, zero, now int64) Throttle {
 		return b.announce(lim, zero, now)
 	}
 	start, end := b.line.join(lim, zero, b.muted.Load())
-	t.limit, t.end = lim, end
+	*t = turn{limit: lim, start: start, end: end, due: true}
 	return b.announce(lim, start, now)
 }

@@ -11,12 +11,19 @@ const minTurn = 2 * msTicks
 type line struct {
 	tail    atomic.Int64 // ticks: when the last promised turn ends
 	handout atomic.Int64 // bytes a fetch hands out beyond the balance, of late
+	ahead   atomic.Int64 // bytes reserved beyond the balance, by those who read now
 }
 
 // turn is what one connection was promised.
 type turn struct {
-	limit *limit // a turn is void under another limit
-	end   int64  // ticks
+	limit      *limit // a turn is void under another limit
+	start, end int64  // ticks
+	due        bool   // nothing was taken yet
+}
+
+// come says whether it is the connection's turn to take.
+func (t *turn) come(lim *limit, now int64) bool {
+	return t.due && t.limit == lim && now-t.start >= 0
 }
 
 // length is how long a turn is under lim, in ticks.
