@@ -67,6 +67,7 @@ type fetchPosition struct {
 
 	highWatermark, logStart int64
 	gone                    bool // forgotten by the consumer
+	served                  bool // the last answer had records of it
 }
 
 func newFetchSessions() *fetchSessions {
@@ -240,28 +241,28 @@ func (s *fetchSessions) end(f *fetchSession) {
 func (s *fetchSessions) told(f *fetchSession, wants []want) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	served := make(map[*fetchPosition]bool)
+	served := 0
 	for i := range wants {
 		w := &wants[i]
 		p := f.named[w.fetchName]
 		if p == nil {
 			continue
 		}
-		p.highWatermark, p.logStart = w.out.HighWatermark, w.out.LogStartOffset
-		if w.records != nil {
-			served[p] = true
+		p.highWatermark, p.logStart, p.served = w.out.HighWatermark, w.out.LogStartOffset, w.records != nil
+		if p.served {
+			served++
 		}
 	}
-	if len(served) > 0 && len(served) < len(f.order) {
-		f.rotate(served)
+	if served > 0 && served < len(f.order) {
+		f.rotate()
 	}
 }
 
-func (f *fetchSession) rotate(served map[*fetchPosition]bool) {
+func (f *fetchSession) rotate() {
 	order := make([]*fetchPosition, 0, len(f.order))
-	for _, hungry := range []bool{true, false} {
+	for _, served := range []bool{false, true} {
 		for _, p := range f.order {
-			if served[p] != hungry {
+			if p.served == served {
 				order = append(order, p)
 			}
 		}
