@@ -66,7 +66,7 @@ func (b *Broker) open() error {
 	if err := b.openCredentials(); err != nil {
 		return err
 	}
-	if err := server.Probe(b.cfg.Listeners); err != nil {
+	if err := b.probe(); err != nil {
 		return err
 	}
 	if err := b.openStorage(); err != nil {
@@ -77,6 +77,20 @@ func (b *Broker) open() error {
 		return err
 	}
 	return b.openSockets()
+}
+
+// probe finds a taken port before the data folder is touched.
+func (b *Broker) probe() error {
+	if err := server.Probe(b.cfg.Listeners); err != nil {
+		return fmt.Errorf("listeners: %w", err)
+	}
+	if b.cfg.HTTP.Listen == "" {
+		return nil
+	}
+	if err := server.Probe([]server.Listener{{Address: b.cfg.HTTP.Listen}}); err != nil {
+		return fmt.Errorf("http.listen: %w", err)
+	}
+	return nil
 }
 
 func (b *Broker) openCredentials() error {
@@ -183,7 +197,7 @@ func (b *Broker) openSockets() error {
 	b.server = server.New(o, b.handlers, b.log, b.reg)
 	b.credentials.Subscribe(b.takeCredentials)
 	if err := b.server.Listen(); err != nil {
-		return err
+		return fmt.Errorf("listeners: %w", err)
 	}
 	b.admin = admin.New(admin.Options{Listen: b.cfg.HTTP.Listen, Lifecycle: b.cfg.HTTP.Lifecycle, Pprof: b.cfg.HTTP.Pprof}, b.pages(), b.log)
 	return b.admin.Listen()
@@ -216,10 +230,14 @@ func (b *Broker) takeCredentials(old, next *credstore.Snapshot) []zap.Field {
 func (b *Broker) close() {
 	done, cancel := context.WithCancel(context.Background())
 	cancel()
-	for _, room := range []interface {
-		Run(context.Context) error
-	}{b.admin, b.server, b.store} {
-		_ = room.Run(done)
+	if b.admin != nil {
+		_ = b.admin.Run(done)
+	}
+	if b.server != nil {
+		_ = b.server.Run(done)
+	}
+	if b.store != nil {
+		_ = b.store.Run(done)
 	}
 }
 

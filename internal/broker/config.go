@@ -62,7 +62,7 @@ type Config struct {
 // Access is who may do what.
 type Access struct {
 	Enabled              bool     // authorizer.class.name is set
-	SuperUsers           []string // names of User principals (super.users)
+	SuperUsers           []string // principals such as User:alice (super.users)
 	AllowEveryoneIfNoACL bool     // allow.everyone.if.no.acl.found
 }
 
