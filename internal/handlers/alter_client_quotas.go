@@ -80,12 +80,15 @@ func (c *call) refuseQuotas(req *message.AlterClientQuotasRequest, err error) *m
 
 // auditQuota writes the line that tells who changed which quota, or why not.
 func (c *call) auditQuota(r quota.Result, validateOnly bool) {
-	fields := append(c.who(), zap.String("entity", entityName(r.Components)), zap.Bool("validate_only", validateOnly))
-	if r.Err != nil {
+	fields := append(c.who(), zap.String("entity", entityName(r.Components)))
+	switch {
+	case r.Err != nil:
 		c.h.audit.Info("quota change refused", append(fields, zap.Stringer("code", r.Err.Code), zap.String("error", r.Err.Message))...)
-		return
+	case validateOnly:
+		c.h.audit.Info("quota change checked, not made", append(fields, zap.Any("old", r.Old), zap.Any("new", r.New))...)
+	default:
+		c.h.audit.Info("quota changed", append(fields, zap.Any("old", r.Old), zap.Any("new", r.New))...)
 	}
-	c.h.audit.Info("quota changed", append(fields, zap.Any("old", r.Old), zap.Any("new", r.New))...)
 }
 
 // entityName names an entity as it was asked for: "user alice, client-id
