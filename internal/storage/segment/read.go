@@ -57,7 +57,7 @@ func (l *Log) read(r storage.Read) (storage.Slice, error) {
 	}
 	out := storage.Slice{Offsets: l.offsets()}
 	if records != nil {
-		out.Records = records
+		out.Records, out.Next = records, records.next
 	}
 	return out, nil
 }
@@ -106,7 +106,7 @@ func (l *Log) slice(seg *segment, r storage.Read, cold bool) (*records, error) {
 		return nil, err
 	}
 	l.handed.put(seg, next, from+size)
-	return &records{store: l.store, seg: seg, file: file, pos: from, size: size, cold: cold}, nil
+	return &records{store: l.store, seg: seg, file: file, pos: from, size: size, next: next, cold: cold}, nil
 }
 
 // extent finds where the range begins, how long it is, and the offset that

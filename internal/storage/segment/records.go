@@ -21,6 +21,7 @@ type records struct {
 	file  vfs.File
 	pos   int64
 	size  int64
+	next  int64 // the offset that follows
 	cold  bool // not one of the last two segments: the disk may have to turn
 }
 
