@@ -19,9 +19,6 @@ import (
 type Options struct {
 	NodeID    kafka.BrokerID
 	ClusterID string
-	// LeaderEpoch is the epoch of every partition since this start; it is
-	// higher than that of the start before.
-	LeaderEpoch int32
 	// Mechanisms are the SASL mechanisms offered, in order
 	// (sasl.enabled.mechanisms).
 	Mechanisms []string
@@ -43,10 +40,18 @@ func DefaultOptions() Options {
 	}
 }
 
+// Logs is the store of the broker's logs.
+type Logs interface {
+	storage.Store
+	// Epoch is the leader epoch of every log since this start; it is higher
+	// than that of the start before.
+	Epoch() int32
+}
+
 // Collaborators are the rooms that the handlers speak with.
 type Collaborators struct {
 	Metadata   *metadata.Store
-	Store      storage.Store
+	Store      Logs
 	Quotas     *quota.Enforcer
 	Authorizer auth.Authorizer
 	Secrets    auth.Secrets

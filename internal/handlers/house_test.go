@@ -63,7 +63,6 @@ func newHouse(t *testing.T, choose ...func(*setup)) *house {
 	}
 	r.users = users
 	r.store = openStore(t, log)
-	s.LeaderEpoch = r.store.Epoch()
 	metaLog, err := r.store.Open(metadata.LogPartition, metadata.LogID, metadata.LogConfig())
 	if err != nil {
 		t.Fatal(err)

@@ -203,11 +203,11 @@ func (c *call) describeTopic(t *metadata.Topic, req *message.MetadataRequest) me
 	if req.IncludeTopicAuthorizedOperations {
 		topic.TopicAuthorizedOperations = c.operations(kafka.TopicResource(t.Name))
 	}
-	self := []int32{int32(c.h.NodeID)}
+	self, epoch := []int32{int32(c.h.NodeID)}, c.h.Store.Epoch()
 	topic.Partitions = make([]message.MetadataResponsePartition, t.Partitions)
 	for i := range topic.Partitions {
 		topic.Partitions[i] = message.MetadataResponsePartition{
-			PartitionIndex: int32(i), LeaderID: self[0], LeaderEpoch: c.h.LeaderEpoch, ReplicaNodes: self, IsrNodes: self,
+			PartitionIndex: int32(i), LeaderID: self[0], LeaderEpoch: epoch, ReplicaNodes: self, IsrNodes: self,
 		}
 	}
 	return topic

@@ -98,16 +98,16 @@ func TestMetadataDescribesThisBroker(t *testing.T) {
 				Topics: []message.MetadataResponseTopic{{
 					Name: ptr("a"), TopicID: made.ID, TopicAuthorizedOperations: message.NoOperations,
 					Partitions: []message.MetadataResponsePartition{
-						{PartitionIndex: 0, LeaderID: 1, LeaderEpoch: r.LeaderEpoch, ReplicaNodes: []int32{1}, IsrNodes: []int32{1}, OfflineReplicas: []int32{}},
-						{PartitionIndex: 1, LeaderID: 1, LeaderEpoch: r.LeaderEpoch, ReplicaNodes: []int32{1}, IsrNodes: []int32{1}, OfflineReplicas: []int32{}},
+						{PartitionIndex: 0, LeaderID: 1, LeaderEpoch: r.store.Epoch(), ReplicaNodes: []int32{1}, IsrNodes: []int32{1}, OfflineReplicas: []int32{}},
+						{PartitionIndex: 1, LeaderID: 1, LeaderEpoch: r.store.Epoch(), ReplicaNodes: []int32{1}, IsrNodes: []int32{1}, OfflineReplicas: []int32{}},
 					},
 				}},
 			}
 			if diff := cmp.Diff(want, resp); diff != "" {
 				t.Error(diff)
 			}
-			if r.LeaderEpoch < 0 {
-				t.Errorf("leader epoch %d", r.LeaderEpoch)
+			if epoch := r.store.Epoch(); epoch < 0 {
+				t.Errorf("leader epoch %d", epoch)
 			}
 		})
 	}
