@@ -134,6 +134,7 @@ type Read struct {
 // must be released otherwise.
 type Slice struct {
 	Records Records
+	Next    int64   // the offset that follows the records
 	Offsets Offsets // as of the read
 }
 

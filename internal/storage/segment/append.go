@@ -156,7 +156,7 @@ func (l *Log) show(hw int64, list []*segment) {
 	}
 	l.hw.Store(hw)
 	for i := len(list) - 1; i >= 0 && list[i].visible.Load() != list[i].size.Load(); i-- {
-		list[i].visible.Store(list[i].size.Load())
+		list[i].show(list[i].size.Load(), list[i].next.Load())
 	}
 }
 

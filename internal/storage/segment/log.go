@@ -117,7 +117,7 @@ func (l *Log) settle() error {
 	}
 	l.hw.Store(l.end.Load())
 	for _, s := range l.segments() {
-		s.visible.Store(s.size.Load())
+		s.show(s.size.Load(), s.next.Load())
 	}
 	l.known.Store(true)
 	l.serving.Store(true)

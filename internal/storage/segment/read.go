@@ -99,8 +99,7 @@ func (l *Log) slice(seg *segment, r storage.Read, cold bool) (*records, error) {
 	if err != nil {
 		return nil, err
 	}
-	end := seg.visible.Load()
-	from, size, next, err := l.extent(seg, file, r, end)
+	from, size, next, err := l.extent(seg, file, r)
 	if err != nil || size == 0 {
 		seg.release()
 		return nil, err
@@ -111,7 +110,8 @@ func (l *Log) slice(seg *segment, r storage.Read, cold bool) (*records, error) {
 
 // extent finds where the range begins, how long it is, and the offset that
 // follows it. An index that leads astray is made anew, once.
-func (l *Log) extent(seg *segment, file vfs.File, r storage.Read, end int64) (from, size, next int64, err error) {
+func (l *Log) extent(seg *segment, file vfs.File, r storage.Read) (from, size, next int64, err error) {
+	end, before := seg.shown()
 	w := newWalker(file, end)
 	defer w.close()
 	from, first, next, err := l.locate(w, seg, r.Offset)
@@ -131,7 +131,7 @@ func (l *Log) extent(seg *segment, file vfs.File, r storage.Read, end int64) (fr
 	case first >= limit:
 		return from, first, next, nil
 	case end-from <= limit:
-		return from, end - from, l.hw.Load(), nil
+		return from, end - from, before, nil
 	}
 	to, next, err := l.whole(w, seg, from+first, from+limit, next)
 	return from, to - from, next, err
@@ -293,7 +293,7 @@ func (h *handed) get(seg *segment, offset int64) (int64, bool) {
 	return 0, false
 }
 
-// put notes that a range ended at pos, or that offset comes not before it.
+// put notes that a range ended at pos, before offset.
 func (h *handed) put(seg *segment, offset, pos int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -22,7 +22,7 @@ type records struct {
 	pos   int64
 	size  int64
 	next  int64 // the offset that follows
-	cold  bool // not one of the last two segments: the disk may have to turn
+	cold  bool  // not one of the last two segments: the disk may have to turn
 }
 
 // The guard of the contract.

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"math"
 	"path"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -37,7 +38,8 @@ type segment struct {
 	files *files
 
 	size    atomic.Int64 // bytes of whole batches
-	visible atomic.Int64 // bytes that consumers may see
+	visible atomic.Int64 // bytes that consumers may see; with before, see show
+	before  atomic.Int64 // the offset that visible ends before; -1 while both change
 	next    atomic.Int64 // offset behind the last batch
 	maxTS   atomic.Int64 // largest timestamp, or noTime
 
@@ -57,6 +59,7 @@ type segment struct {
 func (s *Store) newSegment(dir string, base int64) *segment {
 	seg := &segment{base: base, path: path.Join(dir, baseName(base)), files: s.files, slot: -1}
 	seg.next.Store(base)
+	seg.before.Store(base)
 	seg.maxTS.Store(noTime)
 	return seg
 }
@@ -115,6 +118,27 @@ func (s *segment) open() (vfs.File, error) {
 		return nil, fmt.Errorf("%s has %d bytes, %d were written: it was cut from outside", name, size, s.size.Load())
 	}
 	return s.files.fs.OpenWrite(name)
+}
+
+// show lets consumers see the first size bytes, which end before an offset. One
+// at a time may call it.
+func (s *segment) show(size, before int64) {
+	s.before.Store(-1)
+	s.visible.Store(size)
+	s.before.Store(before)
+}
+
+// shown gives what show last said. The offset only grows, so that finding it the
+// same on both sides of the size says that the size belongs to it.
+func (s *segment) shown() (size, before int64) {
+	for {
+		before = s.before.Load()
+		size = s.visible.Load()
+		if before >= 0 && before == s.before.Load() {
+			return size, before
+		}
+		runtime.Gosched()
+	}
 }
 
 // seal says that nothing is appended any more: the index is in the cache.

@@ -170,12 +170,13 @@ func (l *Log) publish(j job) int64 {
 	l.hw.Store(j.end)
 	grown := int64(0)
 	for _, s := range l.segments() {
-		size := s.size.Load()
+		size, next := s.size.Load(), s.next.Load()
 		if s == j.last {
-			size = j.size
+			size, next = j.size, j.end
 		}
-		if s.base <= j.last.base && size > s.visible.Load() {
-			grown += size - s.visible.Swap(size)
+		if before := s.visible.Load(); s.base <= j.last.base && size > before {
+			s.show(size, next)
+			grown += size - before
 		}
 	}
 	return grown
