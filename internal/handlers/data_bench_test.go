@@ -47,7 +47,10 @@ func dataFrames(t testing.TB, r *rig, p *peer, size int) map[string][]byte {
 // TestAllocations holds that a request allocates at most ten times, its codec
 // included, and no more for more record bytes.
 func TestAllocations(t *testing.T) {
-	const most = 10
+	most := 10.0
+	if raced { // pools then drop some of what they hold
+		most *= 1.5
+	}
 	for _, size := range []int{200, 1000} {
 		r := newRig(t, storage.FlushInterval)
 		r.limit(1e12, 1e12)
@@ -56,7 +59,7 @@ func TestAllocations(t *testing.T) {
 			request := requestOf(frame)
 			n := testing.AllocsPerRun(200, func() { p.serve(request, frame) })
 			if n > most {
-				t.Errorf("%s of %d bytes: %v allocations, want at most %d", name, size, n, most)
+				t.Errorf("%s of %d bytes: %v allocations, want at most %v", name, size, n, most)
 			}
 		}
 	}

@@ -51,6 +51,7 @@ type fetching struct {
 
 	wants  []want
 	found  int  // bytes of records
+	more   bool // a read ended at a limit or with a segment: there is more
 	failed bool // a partition has an error
 	ended  bool // the server stops: no more waiting
 }
@@ -96,7 +97,7 @@ func (f *fetching) naming(err error) error {
 // batch found is handed out whatever its size.
 func (f *fetching) read(limit int) {
 	f.release()
-	f.found, f.failed = 0, false
+	f.found, f.more, f.failed = 0, false, false
 	for i := range f.wants {
 		w := &f.wants[i]
 		if w.failure = f.readOne(w, limit-f.found); w.failure != nil {
@@ -131,6 +132,7 @@ func (f *fetching) readOne(w *want, left int) error {
 	if s.Records != nil {
 		w.records = s.Records
 		f.found += s.Records.Size()
+		f.more = f.more || s.Next < s.Offsets.HighWatermark
 	}
 	return nil
 }

@@ -368,6 +368,23 @@ func TestFetchEndsWithItsPeer(t *testing.T) {
 	})
 }
 
+// TestFetchAcrossSegments: what lies behind the end of a segment is worth an
+// answer at once, since a read ends there.
+func TestFetchAcrossSegments(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, storage.FlushInterval)
+		id := r.topic(t, "orders", 1, "segment.bytes", "1048576")
+		for range 3 {
+			fill(t, r, id, 1, 700_000)
+		}
+		began := time.Now()
+		got := r.connect(t).fetched(13, waiting(id, 0, 5*time.Second, 1<<20))
+		if took := time.Since(began); took > 0 || len(got.Records.Bytes) > 700_000 {
+			t.Errorf("after %v: %d bytes", took, len(got.Records.Bytes))
+		}
+	})
+}
+
 func TestSequentialReader(t *testing.T) {
 	r := newRig(t, storage.FlushInterval)
 	id := r.topic(t, "orders", 1)

@@ -8,8 +8,8 @@ import (
 	"kaasd/internal/storage"
 )
 
-// await reads until there is something to answer: the bytes asked for, an
-// error, or the end of the client's patience. A fetch that waits holds nothing,
+// await reads until there is something to answer: the bytes asked for, all that
+// one read can give, an error, or the end of the client's patience. A fetch that waits holds nothing,
 // neither records nor a share of a quota. An error is a peer that has gone.
 func (f *fetching) await(req *message.FetchRequest) error {
 	f.c.at = f.c.now
@@ -17,7 +17,7 @@ func (f *fetching) await(req *message.FetchRequest) error {
 	deadline := f.c.now.Add(time.Duration(req.MaxWaitMs) * time.Millisecond)
 	for {
 		f.read(f.max)
-		if f.found >= least || f.failed || f.ended || len(f.wants) == 0 || !f.c.at.Before(deadline) {
+		if f.found >= least || f.more || f.failed || f.ended || len(f.wants) == 0 || !f.c.at.Before(deadline) {
 			return nil
 		}
 		if err := f.park(least-f.found, deadline); err != nil {
