@@ -1,0 +1,96 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// entry is one answer.
+type entry struct {
+	connection int
+	at         time.Duration // when it came, since the start
+	throttle   time.Duration // as announced
+	owed       time.Duration // the part of it that is debt; the rest waits for a turn
+	charged    int           // bytes; 0 for an empty throttled answer
+}
+
+// paid is when everything charged so far will be paid.
+func (e entry) paid() time.Duration { return e.at + e.owed }
+
+// report is what is printed.
+type report struct {
+	ChargedBytes     int     `json:"charged_bytes"`
+	Seconds          float64 `json:"seconds"`
+	Rate             float64 `json:"rate"` // bytes per second
+	Limit            float64 `json:"limit"`
+	ErrorPercent     float64 `json:"error_percent"`
+	Answers          int     `json:"answers"`
+	Throttled        int     `json:"throttled"`
+	PerConnectionMin int     `json:"per_connection_min"` // bytes
+	PerConnectionMax int     `json:"per_connection_max"`
+}
+
+// settle measures the answers. With a limit only those from when every
+// connection has been throttled once count, else all of them.
+func settle(entries []entry, connections int, limit float64) (report, error) {
+	r := report{Limit: limit, Answers: len(entries)}
+	for _, e := range entries {
+		if e.throttle > 0 {
+			r.Throttled++
+		}
+	}
+	begin := time.Duration(0)
+	if limit > 0 {
+		var err error
+		if begin, err = allThrottled(entries, connections); err != nil {
+			return r, err
+		}
+	}
+	charged := slices.DeleteFunc(slices.Clone(entries), func(e entry) bool { return e.charged == 0 })
+	slices.SortFunc(charged, func(a, b entry) int { return cmp.Compare(a.paid(), b.paid()) })
+	first := slices.IndexFunc(charged, func(e entry) bool { return e.paid() >= begin })
+	if first < 0 || len(charged)-first < 2 {
+		return r, errors.New("too few answers to measure (longer --duration)")
+	}
+	window := charged[first+1:]
+	per := make([]int, connections)
+	for _, e := range window {
+		r.ChargedBytes += e.charged
+		per[e.connection] += e.charged
+	}
+	r.Seconds = (window[len(window)-1].paid() - charged[first].paid()).Seconds()
+	if r.Seconds <= 0 {
+		return r, errors.New("the answers took no time to measure (longer --duration)")
+	}
+	r.Rate = float64(r.ChargedBytes) / r.Seconds
+	if limit > 0 {
+		r.ErrorPercent = 100 * (r.Rate - limit) / limit
+	}
+	r.PerConnectionMin, r.PerConnectionMax = slices.Min(per), slices.Max(per)
+	return r, nil
+}
+
+// allThrottled is when the last connection has been throttled for the first
+// time, in the time of the books.
+func allThrottled(entries []entry, connections int) (time.Duration, error) {
+	first := map[int]time.Duration{}
+	for _, e := range entries {
+		if e.throttle == 0 {
+			continue
+		}
+		if t, ok := first[e.connection]; !ok || e.paid() < t {
+			first[e.connection] = e.paid()
+		}
+	}
+	if missing := connections - len(first); missing > 0 {
+		return 0, fmt.Errorf("%d of %d connections were never throttled", missing, connections)
+	}
+	var last time.Duration
+	for _, t := range first {
+		last = max(last, t)
+	}
+	return last, nil
+}

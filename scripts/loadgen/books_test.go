@@ -1,0 +1,84 @@
+package main
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"time"
+)
+
+// bucket is a full bucket with a limit, of which produce requests take.
+type bucket struct {
+	limit float64 // bytes per second
+	empty time.Duration
+}
+
+func (b *bucket) charge(now time.Duration, bytes int) time.Duration {
+	b.empty = max(b.empty, now-time.Second) + time.Duration(float64(bytes)/b.limit*1e9)
+	return max(b.empty-now, 0).Truncate(time.Millisecond)
+}
+
+// TestBooksHoldTheLimit: what obeys a bucket measures as its limit, whatever
+// the number of connections and the size of requests.
+func TestBooksHoldTheLimit(t *testing.T) {
+	for _, connections := range []int{1, 20, 100} {
+		for _, bytes := range []int{1000, 64 << 10, 1 << 20} {
+			b := &bucket{limit: 1e7, empty: -time.Second}
+			var entries []entry
+			next := make([]time.Duration, connections)
+			for now := time.Duration(0); now < 20*time.Second; now += 50 * time.Microsecond {
+				for c := range next {
+					if next[c] > now {
+						continue
+					}
+					throttle := b.charge(now, bytes)
+					next[c] = now + throttle + 50*time.Microsecond
+					entries = append(entries, entry{connection: c, at: now, throttle: throttle, owed: throttle, charged: bytes})
+				}
+			}
+			r, err := settle(entries, connections, 1e7)
+			if err != nil || math.Abs(r.ErrorPercent) > 0.05 {
+				t.Errorf("%d connections, %d bytes: got %v, %v", connections, bytes, r.ErrorPercent, err)
+			}
+		}
+	}
+}
+
+func TestBooksNeedThrottles(t *testing.T) {
+	entries := []entry{{connection: 0, at: 1, throttle: 5, owed: 5, charged: 1}, {connection: 1, at: 2, charged: 1}}
+	_, err := settle(entries, 3, 1)
+	if err == nil || err.Error() != "2 of 3 connections were never throttled" {
+		t.Errorf("got %v", err)
+	}
+	if _, err := settle(entries[:1], 1, 1); err == nil || !strings.Contains(err.Error(), "too few answers") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestBooksWithoutLimit(t *testing.T) {
+	r, err := settle([]entry{{at: time.Second, charged: 10}, {at: 2 * time.Second, charged: 10}, {at: 3 * time.Second, charged: 30}}, 1, 0)
+	if err != nil || r.Rate != 20 || r.ChargedBytes != 40 {
+		t.Errorf("got %+v, %v, want 40 bytes at 20 per second", r, err)
+	}
+}
+
+func TestEmptyAnswersAreNotCharged(t *testing.T) {
+	r, err := settle([]entry{
+		{at: 0, throttle: 500 * time.Millisecond, charged: 5},
+		{at: time.Second, throttle: time.Second},
+		{at: 2 * time.Second, charged: 10},
+	}, 1, 5)
+	if err != nil || r.Rate != 5 || r.Throttled != 2 {
+		t.Errorf("got %+v, %v, want 5 bytes per second and 2 throttled", r, err)
+	}
+}
+
+func TestFlags(t *testing.T) {
+	_, err := parse(strings.Fields("--mode eat --connections 0 --bytes 1 --acks 0 --mechanism NTLM --limit -1"))
+	if err == nil || strings.Count(err.Error(), "\n") != 5 {
+		t.Errorf("got %v, want six faults at once", err)
+	}
+	if o, err := parse(strings.Fields("--mode fetch --limit 1e7")); err != nil || o.limit != 1e7 {
+		t.Errorf("got %+v, %v", o, err)
+	}
+}
