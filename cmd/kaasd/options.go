@@ -65,11 +65,10 @@ func superUsersOption() option {
 	o := option{key: "super.users", kind: kindList, put: func(s *settings, text string) error {
 		s.Access.SuperUsers = nil
 		for _, principal := range splitList(text, ";") {
-			name, ok := strings.CutPrefix(principal, "User:")
-			if !ok || name == "" {
+			if name, ok := strings.CutPrefix(principal, "User:"); !ok || name == "" {
 				return fmt.Errorf("%q is not a principal (User:NAME, with ; between several)", principal)
 			}
-			s.Access.SuperUsers = append(s.Access.SuperUsers, name)
+			s.Access.SuperUsers = append(s.Access.SuperUsers, principal)
 		}
 		return nil
 	}}

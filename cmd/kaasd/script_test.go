@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/twmb/franz-go/pkg/kgo"
 )
 
 func TestMain(m *testing.M) {
@@ -30,6 +32,7 @@ func TestMain(m *testing.M) {
 //	signal NAME    send the running broker a signal: TERM, INT, HUP
 //	down [CODE]    end the broker with SIGTERM and expect the exit code (0)
 //	log TEXT       wait until the broker's log holds TEXT
+//	produce TOPIC  produce one record over the listener without a log-in
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
@@ -37,7 +40,7 @@ func TestScripts(t *testing.T) {
 		RequireUniqueNames:  true,
 		UpdateScripts:       *rewrite,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"up": up, "signal": sendSignal, "down": down, "log": waitForLog,
+			"up": up, "signal": sendSignal, "down": down, "log": waitForLog, "produce": produce,
 		},
 		Setup: func(e *testscript.Env) error {
 			e.Values[daemonKey{}] = new(*process)
@@ -159,4 +162,11 @@ func waitForLog(ts *testscript.TestScript, _ bool, args []string) {
 	if log, ok := (*running(ts)).lines.await(args[0]); !ok {
 		ts.Fatalf("the log has no %q:\n%s", args[0], bytes.TrimSpace([]byte(log)))
 	}
+}
+
+func produce(ts *testscript.TestScript, _ bool, args []string) {
+	client, err := kgo.NewClient(kgo.SeedBrokers(ts.Getenv("BROKER")), kgo.AllowAutoTopicCreation())
+	ts.Check(err)
+	defer client.Close()
+	ts.Check(client.ProduceSync(context.Background(), &kgo.Record{Topic: args[0], Value: []byte("a record")}).FirstErr())
 }

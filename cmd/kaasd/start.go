@@ -101,9 +101,13 @@ func (d *daemon) attend(b *broker.Broker, signals <-chan os.Signal, ended <-chan
 				return silent(exitFailed)
 			default:
 				stopping = true
+				d.log.Info("stopping", zap.Stringer("signal", s))
 				stop()
 			}
 		case err := <-ended:
+			if err == nil {
+				d.log.Info("stopped")
+			}
 			return startError(err)
 		}
 	}
@@ -192,6 +196,9 @@ func (d *daemon) announceAccess() {
 		d.log.Warn("no listener asks for a log-in: every client is User:ANONYMOUS")
 	case d.set.CredentialsFile == "":
 		d.log.Warn("no credentials file: nobody can log in")
+	}
+	if !d.set.Access.Enabled {
+		d.log.Warn("no authorizer: clients can change quotas, their own too (authorizer.class.name)")
 	}
 }
 
