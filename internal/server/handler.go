@@ -29,9 +29,9 @@ type Session interface {
 	// version where the frame is so long). An error closes the connection.
 	Admit(size int, head []byte) error
 
-	// Serve answers one frame. The frame belongs to the request: it is
-	// reused when the answer is written. An error closes the connection
-	// without an answer.
+	// Serve answers one frame. The request is the server's again when Serve
+	// returns; its frame belongs to it until the answer is written. An error
+	// closes the connection without an answer.
 	Serve(ctx context.Context, r *Request) (Answer, error)
 
 	// Established says whether the session is past authentication. Until

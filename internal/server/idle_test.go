@@ -2,6 +2,7 @@ package server
 
 import (
 	"bufio"
+	"encoding/binary"
 	"fmt"
 	"io"
 	"net"
@@ -16,55 +17,72 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// dialEnv makes the test binary a second process that only holds
-// connections: "count address".
-const dialEnv = "KAASD_TEST_DIAL"
+// helperEnv makes the test binary a second process of clients: "what count
+// address".
+const helperEnv = "KAASD_TEST_CLIENTS"
 
 func TestMain(m *testing.M) {
-	if order := os.Getenv(dialEnv); order != "" {
-		holdConnections(order)
+	if order := os.Getenv(helperEnv); order != "" {
+		if err := beClients(order); err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
 		return
 	}
 	os.Exit(m.Run())
 }
 
-// holdConnections opens connections, says so, and keeps them until its input
-// ends.
-func holdConnections(order string) {
+// beClients opens connections, says "ready", and keeps them until its input
+// ends. "idle" ones are silent, "muted" ones ask for mutes of half a second
+// on average, again and again.
+func beClients(order string) error {
+	var what, address string
 	var n int
-	var address string
-	if _, err := fmt.Sscan(order, &n, &address); err != nil {
-		fmt.Println(err)
-		return
+	if _, err := fmt.Sscan(order, &what, &n, &address); err != nil {
+		return err
 	}
 	held := make([]net.Conn, n)
 	for i := range held {
 		nc, err := net.Dial("tcp", address)
 		if err != nil {
-			fmt.Println(err)
-			return
+			return err
 		}
-		// one answered request each: the connection has been in use
-		if _, err := nc.Write(framed([]byte("hello"))); err != nil {
-			fmt.Println(err)
-			return
-		}
-		if _, err := readFrame(nc); err != nil {
-			fmt.Println(err)
-			return
+		if err := ask(nc, 0); err != nil { // the connection has been in use
+			return err
 		}
 		held[i] = nc
+		if what == "muted" {
+			go askAgain(nc, uint32(i))
+		}
 	}
 	fmt.Println("ready")
 	io.Copy(io.Discard, os.Stdin)
 	runtime.KeepAlive(held)
+	return nil
 }
 
-// hold starts the second process and waits until its connections are there.
-func hold(t *testing.T, n int, address string) {
+// askAgain asks for mutes of 0 to 999 ms, in an order of its own.
+func askAgain(nc net.Conn, ms uint32) {
+	for ask(nc, ms) == nil {
+		ms = (ms*37 + 11) % 1000
+	}
+}
+
+// ask sends a request of four bytes and reads the answer.
+func ask(nc net.Conn, ms uint32) error {
+	if _, err := nc.Write(framed(binary.BigEndian.AppendUint32(nil, ms))); err != nil {
+		return err
+	}
+	_, err := readFrame(nc)
+	return err
+}
+
+// clients starts the second process and waits until its connections are
+// there.
+func clients(t testing.TB, what string, n int, address string) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d %s", dialEnv, n, address))
+	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%s %d %s", helperEnv, what, n, address))
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -112,7 +130,7 @@ func TestIdleConnections(t *testing.T) {
 	}
 	n := min(10_000, r.maxConns-16, int(min(limit.Cur, 1<<20))-128)
 	before := resident(t)
-	hold(t, n, r.Listeners()[0].Address)
+	clients(t, "idle", n, r.Listeners()[0].Address)
 	perConnection := (resident(t) - before) / n
 	t.Logf("%d connections, %d bytes resident each", n, perConnection)
 	if r.open() != n {

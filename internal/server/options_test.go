@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"strings"
 	"testing"
 
@@ -98,5 +99,33 @@ func TestConnectionsLeaveDescriptors(t *testing.T) {
 		if got := connectionsOf(descriptors); got != want {
 			t.Errorf("%d descriptors: got %d connections, want %d", descriptors, got, want)
 		}
+	}
+}
+
+func TestProbeBindsNothing(t *testing.T) {
+	r := start(t, testOptions(), &handler{serve: echo})
+	taken := r.Listeners()
+	if err := Probe(taken); err == nil || !strings.HasSuffix(err.Error(), "is in use") {
+		t.Errorf("got %v, want the port in use", err)
+	}
+	r.end()
+	for range 2 {
+		if err := Probe(taken); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestRunAfterListenFailed(t *testing.T) {
+	o := testOptions()
+	o.Listeners = append(o.Listeners, Listener{Name: "SECOND", Protocol: Plaintext, Address: "192.0.2.1:0"})
+	s := New(o, &handler{serve: echo}, zap.NewNop(), nil)
+	if err := s.Listen(); err == nil {
+		t.Fatal("bound an address of another machine")
+	}
+	done, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := s.Run(done); err != nil {
+		t.Error(err)
 	}
 }

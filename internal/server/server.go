@@ -158,6 +158,9 @@ func (s *Server) Connections() int {
 func (s *Server) Run(ctx context.Context) error {
 	var own sync.WaitGroup // accept loops and the lookout
 	for _, d := range s.doors {
+		if d.socket == nil || ctx.Err() != nil {
+			continue // Listen failed, and Run is there to close what it got
+		}
 		s.log.Info("listening", zap.String("listener", d.Name), zap.String("address", d.Address))
 		own.Go(func() { s.accept(d) })
 	}
