@@ -124,7 +124,7 @@ func openWith(t *testing.T, o Options) *Store {
 
 func TestSettings(t *testing.T) {
 	defaults := TopicSettings{
-		MaxMessageBytes: 1048588, Compression: "producer", TimestampBefore: -1, TimestampAfter: 3600000, MinInsyncReplicas: 1,
+		MaxMessageBytes: 1048588, Compression: "producer", TimestampBefore: -1, TimestampAfter: 3600000,
 		Log: storage.Config{Flush: storage.FlushInterval, SegmentBytes: 1 << 30, SegmentAge: 7 * 24 * time.Hour, IndexIntervalBytes: 4096,
 			RetentionAge: 7 * 24 * time.Hour, RetentionBytes: -1},
 	}
@@ -181,7 +181,7 @@ func TestFlushIsRaisedNeverLowered(t *testing.T) {
 
 func TestBrokerSettings(t *testing.T) {
 	s := openWith(t, Options{NodeID: 3, Properties: map[string]string{"num.partitions": "8", "auto.create.topics.enable": "false"}})
-	want := BrokerSettings{NumPartitions: 8, ReplicationFactor: 1, DeleteTopics: true, FetchMaxBytes: 57671680, RequestMaxBytes: 104857600}
+	want := BrokerSettings{NumPartitions: 8, ReplicationFactor: 1, DeleteTopics: true, FetchMaxBytes: 57671680}
 	if diff := cmp.Diff(want, s.Image().Broker); diff != "" {
 		t.Error(diff)
 	}

@@ -16,7 +16,6 @@ type TopicSettings struct {
 	// TimestampBefore and TimestampAfter are how far a CreateTime may lie
 	// behind and ahead of the clock, in ms; -1: no limit.
 	TimestampBefore, TimestampAfter int64
-	MinInsyncReplicas               int
 	Log                             storage.Config
 }
 
@@ -27,7 +26,6 @@ type BrokerSettings struct {
 	AutoCreateTopics  bool
 	DeleteTopics      bool
 	FetchMaxBytes     int
-	RequestMaxBytes   int // socket.request.max.bytes
 }
 
 // topicSettings resolves what is in force for a topic with these overrides.
@@ -35,12 +33,11 @@ func (m *Image) topicSettings(overrides map[string]string) TopicSettings {
 	text := func(name string) string { return m.TopicValue(name, overrides) }
 	number := func(name string) int64 { return parseLong(text(name)) }
 	s := TopicSettings{
-		MaxMessageBytes:   int(number("max.message.bytes")),
-		Compression:       text("compression.type"),
-		AppendTime:        text("message.timestamp.type") == "LogAppendTime",
-		TimestampBefore:   noLimit(number("message.timestamp.before.max.ms")),
-		TimestampAfter:    noLimit(number("message.timestamp.after.max.ms")),
-		MinInsyncReplicas: int(number("min.insync.replicas")),
+		MaxMessageBytes: int(number("max.message.bytes")),
+		Compression:     text("compression.type"),
+		AppendTime:      text("message.timestamp.type") == "LogAppendTime",
+		TimestampBefore: noLimit(number("message.timestamp.before.max.ms")),
+		TimestampAfter:  noLimit(number("message.timestamp.after.max.ms")),
 	}
 	s.Log = storage.Config{
 		Flush:              m.flush(number("flush.messages"), number("flush.ms")),
@@ -74,7 +71,6 @@ func (m *Image) brokerSettings() BrokerSettings {
 		AutoCreateTopics:  text("auto.create.topics.enable") == "true",
 		DeleteTopics:      text("delete.topic.enable") == "true",
 		FetchMaxBytes:     int(parseLong(text("fetch.max.bytes"))),
-		RequestMaxBytes:   int(parseLong(text("socket.request.max.bytes"))),
 	}
 }
 

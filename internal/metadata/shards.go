@@ -2,7 +2,6 @@ package metadata
 
 import (
 	"hash/maphash"
-	"iter"
 	"maps"
 
 	"kaasd/internal/kafka"
@@ -30,19 +29,6 @@ func newShards[K comparable](hash func(K) uint8) shards[K] {
 func (s *shards[K]) get(key K) (*Topic, bool) {
 	t, ok := s.pieces[s.hash(key)][key]
 	return t, ok
-}
-
-// all are the topics in no order.
-func (s *shards[K]) all() iter.Seq[*Topic] {
-	return func(yield func(*Topic) bool) {
-		for _, piece := range s.pieces {
-			for _, t := range piece {
-				if !yield(t) {
-					return
-				}
-			}
-		}
-	}
 }
 
 // edit is a copy that may be written to.
