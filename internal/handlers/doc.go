@@ -24,6 +24,19 @@
 // storage, metadata or a group ends the process, because what is on disk must
 // not be guessed at.
 //
-// Handlers has collaborators and no state of its own that outlives a request,
+// The APIs that move records share a little state, each behind a lock of its own
+// that is never held together with another of them, nor across a wait:
+//
+//	logs           which log belongs to a partition; follows the metadata
+//	fetchSessions  what consumers read (KIP-227)
+//	producerIDs    what is left of the reserved block
+//
+// A quota is charged for a produced frame as a whole, after the append, whatever
+// became of it. A fetch takes its share before it hands out records: it finds
+// what there is (no byte is read), waits for more if it must, takes at most
+// the balance, and pays when the answer is encoded and its size known
+// (call.settle).
+//
+// Otherwise Handlers has collaborators and no state that outlives a request,
 // so that all of it may be called together.
 package handlers
