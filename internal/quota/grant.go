@@ -15,9 +15,9 @@ type Grant struct {
 	client *Client
 	kind   Kind
 	bucket *bucket // nil when there is no quota
-	// reserved is what was taken, in bytes: Bytes, and when the balance holds
-	// less than was wanted also what fetches are known to hand out beyond it, so
-	// that those who come in the same moment find the bucket in debt.
+	// reserved is what was taken, in bytes: Bytes, or what fetches are known to
+	// hand out when the first batch is larger, so that those who come before
+	// this one has read find the bucket in debt.
 	reserved int
 }
 
@@ -40,17 +40,25 @@ func (b *bucket) take(t *turn, want int, now int64) Grant {
 			b.checks.Add(1)
 			return Grant{Throttle: b.queue(t, lim, zero, now)}
 		}
-		g := Grant{Bytes: min(want, lim.bytes(max(now-zero, 0))), bucket: b}
-		g.reserved = g.Bytes
-		if g.Bytes < want {
-			g.reserved += lim.bytes(b.line.length(lim)) + 1
-		}
+		g := b.grant(t, lim, want, -debt, now)
 		if b.word.CompareAndSwap(word, zero+lim.cost(g.reserved)) {
 			b.line.ahead.Add(int64(g.reserved - g.Bytes))
 			t.due = false
+			t.taken += lim.cost(g.Bytes)
 			return g
 		}
 	}
+}
+
+// grant divides what the balance holds.
+func (b *bucket) grant(t *turn, lim *limit, want int, credit, now int64) Grant {
+	share := min(max(credit, 0), t.share(lim, b.muted.Load(), now))
+	g := Grant{Bytes: min(want, lim.bytes(share)), bucket: b}
+	g.reserved = g.Bytes
+	if g.Bytes < want {
+		g.reserved = max(g.Bytes, lim.bytes(b.line.handsOut(lim))+1)
+	}
+	return g
 }
 
 // Settle charges the bytes of the answer, gives back what was taken beyond
@@ -79,21 +87,26 @@ func (b *bucket) settle(t *turn, g Grant, used int, now int64) Throttle {
 		return Throttle{}
 	}
 	b.checks.Add(1)
-	b.line.learn(used - g.Bytes)
-	if zero-now < msTicks {
-		return Throttle{}
+	b.line.learn(used, g.Bytes)
+	if zero-now >= msTicks || b.keepsOthers(t, lim, zero, now) {
+		return b.queue(t, lim, zero, now)
 	}
-	return b.queue(t, lim, zero, now)
+	return Throttle{}
+}
+
+// keepsOthers says whether a connection that is never in debt for a whole
+// millisecond would live on what is promised to others.
+func (b *bucket) keepsOthers(t *turn, lim *limit, zero, now int64) bool {
+	return zero-now > -msTicks && t.over(lim, zero, 0) && b.line.promised(b.muted.Load(), now)
 }
 
 // queue gives a throttled fetch its turn. One that has not used up its turn
 // yet comes back as soon as the debt is paid; the others go to the end of the
 // line, so that they do not all come back in the same moment.
 func (b *bucket) queue(t *turn, lim *limit, zero, now int64) Throttle {
-	if t.limit == lim && zero+b.line.length(lim)/2-t.end <= 0 {
+	if !t.over(lim, zero, b.line.spare(t, lim)) {
 		return b.announce(lim, zero, now)
 	}
-	start, end := b.line.join(lim, zero, b.muted.Load())
-	*t = turn{limit: lim, start: start, end: end, due: true}
-	return b.announce(lim, start, now)
+	b.line.join(t, lim, zero, b.muted.Load())
+	return b.announce(lim, t.start, now)
 }

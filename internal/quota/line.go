@@ -2,23 +2,34 @@ package quota
 
 import "sync/atomic"
 
-// minTurn is the shortest turn, in ticks: shorter ones are not worth a wake.
-const minTurn = 2 * msTicks
+const (
+	// minTurn is the shortest turn, in ticks: it has room for several waits
+	// of a millisecond, below which nobody is muted.
+	minTurn = 10 * msTicks
+	// minHandout is the least that is reserved for a fetch that will exceed
+	// the balance, in ticks: enough to turn the next ones away.
+	minHandout = 2 * msTicks
+	// strangers is how many fetchers a new one reckons with.
+	strangers = 32
+)
 
 // line is the order in which the throttled fetches of one bucket come back.
-// Each is promised a turn that begins when the one before it ends and lasts as
-// long as what a fetch hands out takes to earn.
+// Each is promised a turn that begins when the one before it ends.
 type line struct {
 	tail    atomic.Int64 // ticks: when the last promised turn ends
-	handout atomic.Int64 // bytes a fetch hands out beyond the balance, of late
-	ahead   atomic.Int64 // bytes reserved beyond the balance, by those who read now
+	handout atomic.Int64 // bytes of a first batch, of late
+	ahead   atomic.Int64 // bytes reserved beyond the grants, by those who read now
 }
 
-// turn is what one connection was promised.
+// turn is what one connection was promised, and what it got.
 type turn struct {
 	limit      *limit // a turn is void under another limit
 	start, end int64  // ticks
 	due        bool   // nothing was taken yet
+
+	met   bool  // it has fetched
+	since int64 // ticks: the first time
+	taken int64 // ticks: all grants
 }
 
 // come says whether it is the connection's turn to take.
@@ -26,36 +37,86 @@ func (t *turn) come(lim *limit, now int64) bool {
 	return t.due && t.limit == lim && now-t.start >= 0
 }
 
-// length is how long a turn is under lim, in ticks.
-func (l *line) length(lim *limit) int64 {
-	return max(lim.cost(int(l.handout.Load())), minTurn)
+// over says whether the turn is used up when the balance is zero at that moment.
+func (t *turn) over(lim *limit, zero, spare int64) bool {
+	return t.limit != lim || zero+spare-t.end > 0
 }
 
-// learn follows the handouts: up at once, so that nobody is called in vain,
-// and down by and by.
-func (l *line) learn(excess int) {
-	known := l.handout.Load()
-	next := int64(max(excess, 0))
-	if next < known {
-		next = known - (known-next+7)/8
+// left is what the turn that ends here did not need, or what it took too much
+// when below zero, spread over the turns of one round. The next turn is shorter
+// by that, so that promises and balance do not drift apart.
+func (t *turn) left(lim *limit, zero, waiting int64) int64 {
+	if t.limit != lim {
+		return 0
+	}
+	return max(t.end-zero, -lim.burst) / (waiting + 1)
+}
+
+// promised says whether others wait for turns that are still to come.
+func (l *line) promised(waiting, now int64) bool {
+	return waiting > 0 && l.tail.Load()-now >= msTicks
+}
+
+// handsOut is what a fetch is known to hand out beyond the balance, in ticks.
+func (l *line) handsOut(lim *limit) int64 {
+	return max(lim.cost(int(l.handout.Load())), minHandout)
+}
+
+// learn follows the size of first batches that were larger than what was
+// granted: up at once, so that nobody is called in vain, and down by and by. A
+// little more than was granted is the header of an answer.
+func (l *line) learn(used, granted int) {
+	next := int64(0)
+	if used > granted+granted/8 {
+		next = int64(used)
+	}
+	if known := l.handout.Load(); next < known {
+		next = known - (known-next+15)/16
 	}
 	l.handout.Store(next)
+}
+
+// spare is what must be left of a turn for another fetch: a handout, or half
+// of one when the turn brought nothing yet; never so much that the balance would
+// flow over before the next turn.
+func (l *line) spare(t *turn, lim *limit) int64 {
+	need := l.handsOut(lim)
+	if t.due {
+		need /= 2
+	}
+	return min(need, lim.burst)
+}
+
+// share is what one fetch may have of a full bucket, in ticks: equal parts for
+// those who wait, so that a lone consumer gets as much at a time as there is.
+// In its first second nobody can know who else is about to come; there a
+// connection gets a part in all, so that the burst is not the first one's alone.
+func (t *turn) share(lim *limit, waiting, now int64) int64 {
+	if !t.met {
+		t.met, t.since = true, now
+	}
+	if now-t.since < secTicks {
+		return max(lim.burst/strangers-t.taken, 0)
+	}
+	return lim.burst / (waiting + 1)
 }
 
 // join promises the next turn: not before zero, when the debt is paid, and
 // not before the turns promised so far. Turns of connections that went away
 // cannot keep the others waiting for long: the line is never taken to be longer
 // than two turns for each of the waiting.
-func (l *line) join(lim *limit, zero, waiting int64) (start, end int64) {
-	length := l.length(lim)
+func (l *line) join(t *turn, lim *limit, zero, waiting int64) {
+	length := max(l.handsOut(lim), minTurn)
+	length = max(length-t.left(lim, zero, waiting), length/2)
 	for {
 		tail := l.tail.Load()
-		start = zero
+		start := zero
 		if ahead := tail - zero; ahead > 0 && ahead <= maxDebt {
 			start += min(ahead, 2*length*(waiting+1))
 		}
 		if l.tail.CompareAndSwap(tail, start+length) {
-			return start, start + length
+			t.limit, t.start, t.end, t.due = lim, start, start+length, true
+			return
 		}
 	}
 }
