@@ -1,0 +1,146 @@
+package quota
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"kaasd/internal/kafka"
+)
+
+// TestFairness holds twenty equal consumers of one user against each other.
+func TestFairness(t *testing.T) {
+	for _, c := range []struct {
+		rate        float64
+		batch, want int
+		lateness    time.Duration
+	}{
+		{mB, 16 * kB, mB, 0},
+		{mB, 16 * kB, mB, time.Millisecond},
+		{mB, kB, 64 * kB, time.Millisecond},
+		{64 * kB, 2 * kB, mB, time.Millisecond},
+		{10 * mB, 16 * kB, mB, 5 * time.Millisecond},
+		{10 * mB, 100 * kB, 100 * kB, 50 * time.Millisecond},
+		{100 * mB, 16 * kB, mB, time.Millisecond},
+		{gB, mB, mB, 200 * time.Microsecond},
+	} {
+		t.Run(fmt.Sprintf("%g B-s in batches of %d, %v late", c.rate, c.batch, c.lateness), func(t *testing.T) {
+			l := newLoad(c.rate, 20)
+			l.lateness = c.lateness
+			l.fetch(c.batch, c.want, 100*time.Microsecond)
+			end := l.begin.Add(30 * time.Second)
+			l.run(func() bool { return l.now.After(end) })
+			least, most := slices.Min(l.perConn), slices.Max(l.perConn)
+			if float64(most) > 1.2*float64(least) {
+				t.Errorf("shares from %d to %d bytes, want them within 20 %%: %v", least, most, l.perConn)
+			}
+			if l.empties > l.answers/4+5*20 {
+				t.Errorf("%d empty answers beside %d with data, want them to take turns", l.empties, l.answers)
+			}
+		})
+	}
+}
+
+// TestProduceFairness: produce needs no turns, each debt is paid in order.
+func TestProduceFairness(t *testing.T) {
+	l := newLoad(mB, 20)
+	l.produce(16*kB, 100*time.Microsecond)
+	end := l.begin.Add(30 * time.Second)
+	l.run(func() bool { return l.now.After(end) })
+	if least, most := slices.Min(l.perConn), slices.Max(l.perConn); float64(most) > 1.2*float64(least) {
+		t.Errorf("shares from %d to %d bytes, want them within 20 %%", least, most)
+	}
+}
+
+// TestMixedBatches: batches of very different sizes, some worth many seconds,
+// neither starve a consumer nor lose rate.
+func TestMixedBatches(t *testing.T) {
+	for _, conns := range []int{1, 2, 5, 20} {
+		t.Run(fmt.Sprintf("%d connections", conns), func(t *testing.T) {
+			const rate = 64 * kB
+			l := newLoad(rate, conns)
+			sizes := []int{mB, kB, 10 * kB, 100 * kB, kB}
+			for conn := range conns {
+				fetchMixed(l, conn, sizes)
+			}
+			l.run(func() bool { return l.unmuted == 0 })
+			from, charged := l.now, l.charged
+			l.run(func() bool { return l.now.Sub(from) > time.Hour })
+			if got := float64(l.charged-charged) / l.now.Sub(from).Seconds(); got < 0.9*rate || got > 1.01*rate {
+				t.Errorf("long-run rate %.0f B/s, want %d", got, rate)
+			}
+			if least, most := slices.Min(l.perConn), slices.Max(l.perConn); float64(most) > 1.5*float64(least) {
+				t.Errorf("shares from %d to %d bytes", least, most)
+			}
+		})
+	}
+}
+
+// fetchMixed reads batches of sizes in turn, as many as fit.
+func fetchMixed(l *load, conn int, sizes []int) {
+	c, next := l.enforcer.Client("u", "c"), conn
+	var request func()
+	request = func() {
+		g := c.Take(Fetch, mB, l.now)
+		if g.Throttle.Muted() {
+			l.empties++
+			l.rest(conn, g.Throttle, time.Millisecond, request)
+			return
+		}
+		used := 0
+		for used == 0 || used+sizes[next%len(sizes)] <= g.Bytes {
+			used += sizes[next%len(sizes)]
+			next++
+		}
+		th := g.Settle(used, l.now)
+		l.answer(conn, used, th)
+		l.rest(conn, th, time.Millisecond, request)
+	}
+	l.after(time.Duration(conn), request)
+}
+
+// TestHerd: a hundred consumers that come in the same moment do not all get
+// the full bucket.
+func TestHerd(t *testing.T) {
+	l := newLoad(mB, 0)
+	granted, grants := 0, 0
+	var open []Grant
+	for range 100 {
+		g := l.enforcer.Client("u", "c").Take(Fetch, 50*mB, l.now)
+		if g.Throttle.Muted() {
+			continue
+		}
+		granted += g.Bytes
+		grants++
+		open = append(open, g)
+	}
+	if granted > mB || grants > strangers+1 {
+		t.Errorf("%d consumers were granted %d bytes of a bucket of %d", grants, granted, mB)
+	}
+	for _, g := range open {
+		g.Settle(0, l.now)
+	}
+	if zero, now := zeroOf(l, Fetch), l.enforcer.clock.ticks(l.now); zero != now-secTicks {
+		t.Errorf("after all was given back the balance is off by %v", time.Duration(zero-now+secTicks)>>tickShift)
+	}
+}
+
+// TestLineOfTheGone: turns promised to connections that went away do not keep
+// the others waiting.
+func TestLineOfTheGone(t *testing.T) {
+	l := newLoad(mB, 0)
+	l.enforcer.Client("u", "c").Take(Fetch, 2*mB, l.now).Settle(2*mB, l.now)
+	for range 10_000 { // they connect, are throttled, and are gone
+		l.enforcer.Client("u", "c").Take(Fetch, mB, l.now).Throttle.Mute().Done()
+	}
+	wait := l.enforcer.Client("u", "c").Take(Fetch, mB, l.now).Throttle.Mute().Remaining(l.now)
+	if wait > 6*time.Second {
+		t.Errorf("the next one waits %v for a debt of 1s", wait)
+	}
+}
+
+// zeroOf is the word of the bucket.
+func zeroOf(l *load, k Kind) int64 {
+	return l.enforcer.accounts.get(kafka.UserEntity("u")).buckets[k].word.Load()
+}

@@ -1,0 +1,81 @@
+package quota
+
+import (
+	"fmt"
+	"math"
+	"testing"
+	"time"
+)
+
+const (
+	kB = 1000
+	mB = 1000 * kB
+	gB = 1000 * mB
+)
+
+// cases calls f for every rate, number of connections and size whose first
+// round of debt can be said in throttle_time_ms.
+func loadCases(t *testing.T, f func(t *testing.T, rate float64, conns, size int)) {
+	for _, rate := range []float64{kB, 64 * kB, mB, 10 * mB, 100 * mB, gB} {
+		for _, conns := range []int{1, 20, 100, 1000} {
+			for _, size := range []int{kB, 16 * kB, mB, 10 * mB} {
+				if float64(conns*size)/rate > math.MaxInt32/1000 {
+					continue
+				}
+				t.Run(fmt.Sprintf("%g B-s/%d connections/%d bytes", rate, conns, size), func(t *testing.T) {
+					f(t, rate, conns, size)
+				})
+			}
+		}
+	}
+}
+
+// service is short enough for the connections to ask for more than the rate.
+func service(rate float64, conns, size int) time.Duration {
+	whole := float64(size) / rate * float64(conns) * 1e9
+	return time.Duration(max(min(whole/4, 20_000), 1))
+}
+
+// measure is the long-run rate, from when every connection was throttled once.
+func measure(l *load, rate float64, size int) float64 {
+	l.run(func() bool { return l.unmuted == 0 })
+	from, charged, answers := l.now, l.charged, l.answers
+	span := time.Duration(max(400*float64(size)/rate, 1) * 1e9)
+	l.run(func() bool { return l.now.Sub(from) >= span && l.answers-answers >= 3*len(l.perConn) })
+	return float64(l.charged-charged) / l.now.Sub(from).Seconds()
+}
+
+func TestProduceRate(t *testing.T) {
+	loadCases(t, func(t *testing.T, rate float64, conns, size int) {
+		l := newLoad(rate, conns)
+		l.produce(size, service(rate, conns, size))
+		if got := measure(l, rate, size); math.Abs(got/rate-1) > 0.01 {
+			t.Errorf("long-run rate %.0f B/s, want %.0f within 1 %%", got, rate)
+		}
+		books(t, l, rate)
+	})
+}
+
+// books holds that all charges are the burst and what was earned until the
+// last answer's throttle is over.
+func books(t *testing.T, l *load, rate float64) {
+	t.Helper()
+	want := rate + rate*l.paid.Sub(l.begin).Seconds()
+	if got := float64(l.charged); math.Abs(got/want-1) > 0.002 {
+		t.Errorf("%.0f bytes charged, want %.0f within 0.2 %%", got, want)
+	}
+}
+
+func TestFetchRate(t *testing.T) {
+	loadCases(t, func(t *testing.T, rate float64, conns, size int) {
+		l := newLoad(rate, conns)
+		l.fetch(size, max(size, mB), service(rate, conns, size))
+		if got := measure(l, rate, size); math.Abs(got/rate-1) > 0.01 {
+			t.Errorf("long-run rate %.0f B/s, want %.0f within 1 %%", got, rate)
+		}
+		if l.empties > 2*l.answers+3*conns {
+			t.Errorf("%d empty answers beside %d with data", l.empties, l.answers)
+		}
+		t.Logf("answers %d empties %d", l.answers, l.empties)
+	})
+}
