@@ -106,8 +106,10 @@ func TestMetadataDescribesThisBroker(t *testing.T) {
 			if diff := cmp.Diff(want, resp); diff != "" {
 				t.Error(diff)
 			}
-			if epoch := r.store.Epoch(); epoch < 0 {
-				t.Errorf("leader epoch %d", epoch)
+			// Fetch and ListOffsets compare what was told here with the log.
+			log, err := r.logs.find(made, 1)
+			if err != nil || log.Offsets().Epoch != r.store.Epoch() {
+				t.Errorf("the log is at leader epoch %d, the answer tells %d: %v", log.Offsets().Epoch, r.store.Epoch(), err)
 			}
 		})
 	}
