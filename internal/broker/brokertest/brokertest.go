@@ -5,6 +5,7 @@ package brokertest
 
 import (
 	"context"
+	"sync"
 	"testing"
 
 	"go.uber.org/zap"
@@ -19,11 +20,23 @@ type Broker struct {
 	Plain string // host:port of the listener without a log-in
 	SASL  string // host:port of the listener with one
 	HTTP  string // host:port of the admin side
+
+	stop func()
 }
+
+// Stop ends the broker before the test does, as a signal would, and returns
+// when it has ended.
+func (b *Broker) Stop() { b.stop() }
 
 // Start runs a broker in memory until the test ends. Each change may bend its
 // configuration before it starts.
 func Start(t testing.TB, changes ...func(*broker.Config)) *Broker {
+	t.Helper()
+	return StartLogged(t, zap.NewNop(), changes...)
+}
+
+// StartLogged is Start of a broker that logs to log.
+func StartLogged(t testing.TB, log *zap.Logger, changes ...func(*broker.Config)) *Broker {
 	t.Helper()
 	cfg := broker.Default()
 	cfg.DataDir = broker.InMemory
@@ -36,25 +49,26 @@ func Start(t testing.TB, changes ...func(*broker.Config)) *Broker {
 	for _, change := range changes {
 		change(&cfg)
 	}
-	b, err := broker.New(cfg, zap.NewNop())
+	b, err := broker.New(cfg, log)
 	if err != nil {
 		t.Fatalf("make a broker: %v", err)
 	}
-	ctx, stop := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- b.Run(ctx) }()
-	t.Cleanup(func() {
-		stop()
+	stop := sync.OnceFunc(func() {
+		cancel()
 		if err := <-ended; err != nil {
 			t.Errorf("stop the broker: %v", err)
 		}
 	})
+	t.Cleanup(stop)
 	<-b.Ready()
-	return newBroker(b)
+	return newBroker(b, stop)
 }
 
-func newBroker(b *broker.Broker) *Broker {
-	started := &Broker{Broker: b}
+func newBroker(b *broker.Broker, stop func()) *Broker {
+	started := &Broker{Broker: b, stop: stop}
 	for _, l := range b.Listeners() {
 		if l.Protocol.SASL() {
 			started.SASL = l.Address

@@ -1,0 +1,58 @@
+package broker_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"kaasd/internal/broker"
+	"kaasd/internal/codec/message"
+	"kaasd/internal/kafka"
+)
+
+// withFile gives the broker a credentials file.
+func withFile(t *testing.T, content string) func(*broker.Config) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "credentials.json")
+	rewrite(t, path, content)
+	return func(c *broker.Config) { c.CredentialsFile = path }
+}
+
+// rewrite puts content in place of a file in one step.
+func rewrite(t *testing.T, path, content string) {
+	t.Helper()
+	next := path + ".next"
+	if err := os.WriteFile(next, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(next, path); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// withFolder keeps the broker's data on disk, so that it can be started again.
+func withFolder(t *testing.T) func(*broker.Config) {
+	t.Helper()
+	dir := t.TempDir()
+	return func(c *broker.Config) { c.DataDir, c.Storage.DiskReserve = dir, 0 }
+}
+
+// dialAs is a peer that has logged in with SASL/PLAIN.
+func dialAs(t *testing.T, address, user, password string) *peer {
+	t.Helper()
+	p := dial(t, address)
+	if code := p.logIn(user, password); code != kafka.NoError {
+		t.Fatalf("log in as %s: %s", user, code)
+	}
+	return p
+}
+
+func (p *peer) logIn(user, password string) kafka.Code {
+	p.t.Helper()
+	shake := call[message.SaslHandshakeResponse](p, 1, &message.SaslHandshakeRequest{Mechanism: "PLAIN"})
+	if shake.ErrorCode != kafka.NoError {
+		p.t.Fatalf("handshake: %s", shake.ErrorCode)
+	}
+	token := []byte("\x00" + user + "\x00" + password)
+	return call[message.SaslAuthenticateResponse](p, 2, &message.SaslAuthenticateRequest{AuthBytes: token}).ErrorCode
+}
