@@ -3,7 +3,6 @@ package broker_test
 import (
 	"context"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net"
@@ -135,11 +134,13 @@ func TestKill(t *testing.T) {
 	k.start(t)
 	defer func() { k.kill(t) }()
 
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	ledgers := make([]*ledger, killPartitions)
 	stop := make(chan struct{})
 	var producers sync.WaitGroup
+	defer producers.Wait() // after a failure too: they report to t
+	defer cancel()
 	for p := range ledgers {
 		ledgers[p] = &ledger{}
 		producers.Go(func() { produceUntil(ctx, t, k.address, int32(p), ledgers[p], stop) })
@@ -177,7 +178,7 @@ func freeAddress(t *testing.T) string {
 func produceUntil(ctx context.Context, t *testing.T, address string, partition int32, l *ledger, stop <-chan struct{}) {
 	client, err := kgo.NewClient(kgo.SeedBrokers(address), kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.AllowAutoTopicCreation(),
 		kgo.RecordRetries(1<<30), kgo.UnknownTopicRetries(-1), kgo.RetryBackoffFn(func(int) time.Duration { return 20 * time.Millisecond }),
-		kgo.ProducerLinger(0), kgo.MaxBufferedRecords(500), kgo.RetryTimeout(4*time.Minute), kgo.ConnIdleTimeout(time.Minute))
+		kgo.ProducerLinger(0), kgo.MetadataMinAge(50*time.Millisecond), kgo.MaxBufferedRecords(500), kgo.RetryTimeout(4*time.Minute), kgo.ConnIdleTimeout(time.Minute))
 	if err != nil {
 		t.Errorf("producer: %v", err)
 		return
@@ -199,7 +200,7 @@ func produceUntil(ctx context.Context, t *testing.T, address string, partition i
 			switch {
 			case err == nil:
 				l.ack(n)
-			case !errors.Is(err, context.Canceled):
+			case ctx.Err() == nil:
 				t.Errorf("partition %d: record %d: %v", partition, n, err)
 			}
 		})

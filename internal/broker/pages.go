@@ -54,24 +54,16 @@ func (b *Broker) status() admin.Status {
 	return s
 }
 
-// sizes are the bytes of the logs of each topic.
-func (b *Broker) sizes() map[string]int64 {
-	image, sizes := b.metadata.Image(), make(map[string]int64)
-	for _, t := range image.Topics() {
+// size is the bytes of all logs of topics.
+func (b *Broker) size() int64 {
+	var sum int64
+	for _, t := range b.metadata.Image().Topics() {
 		for p := range t.Partitions {
 			tp := kafka.TopicPartition{Topic: t.Name, Partition: p}
 			if log, err := b.store.Open(tp, t.ID, t.Settings.Log); err == nil {
-				sizes[t.Name] += log.Size()
+				sum += log.Size()
 			}
 		}
-	}
-	return sizes
-}
-
-func (b *Broker) size() int64 {
-	var sum int64
-	for _, n := range b.sizes() {
-		sum += n
 	}
 	return sum
 }
