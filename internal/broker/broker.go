@@ -140,6 +140,7 @@ func (b *Broker) openStorage() error {
 		return &BadFile{err}
 	}
 	b.dropOrphans()
+	b.reg.MustRegister(newLogSizes(b.sizes))
 	return nil
 }
 

@@ -1,6 +1,8 @@
 package broker
 
 import (
+	"sort"
+
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 )
@@ -8,4 +10,46 @@ import (
 // registerProcessMetrics exports what Go and the kernel know of this process.
 func registerProcessMetrics(reg prometheus.Registerer) {
 	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+}
+
+// maxTopicSeries bounds the series of topics; the rest is added up as _other.
+const maxTopicSeries = 1000
+
+// logSizes exports the bytes of each topic's logs, asked for at the scrape.
+type logSizes struct {
+	desc  *prometheus.Desc
+	sizes func() map[string]int64
+}
+
+func newLogSizes(sizes func() map[string]int64) *logSizes {
+	return &logSizes{
+		desc:  prometheus.NewDesc("kaasd_log_size_bytes", "Bytes of the logs of a topic.", []string{"topic"}, nil),
+		sizes: sizes,
+	}
+}
+
+var _ prometheus.Collector = (*logSizes)(nil)
+
+// Describe implements prometheus.Collector.
+func (c *logSizes) Describe(ch chan<- *prometheus.Desc) { ch <- c.desc }
+
+// Collect implements prometheus.Collector.
+func (c *logSizes) Collect(ch chan<- prometheus.Metric) {
+	sizes := c.sizes()
+	topics := make([]string, 0, len(sizes))
+	for topic := range sizes {
+		topics = append(topics, topic)
+	}
+	sort.Strings(topics)
+	var other int64
+	for i, topic := range topics {
+		if i < maxTopicSeries {
+			ch <- prometheus.MustNewConstMetric(c.desc, prometheus.GaugeValue, float64(sizes[topic]), topic)
+			continue
+		}
+		other += sizes[topic]
+	}
+	if len(topics) > maxTopicSeries {
+		ch <- prometheus.MustNewConstMetric(c.desc, prometheus.GaugeValue, float64(other), "_other")
+	}
 }

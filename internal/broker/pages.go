@@ -54,16 +54,24 @@ func (b *Broker) status() admin.Status {
 	return s
 }
 
-// size is the bytes of all logs of topics.
-func (b *Broker) size() int64 {
-	var sum int64
+// sizes are the bytes of the logs of each topic.
+func (b *Broker) sizes() map[string]int64 {
+	sizes := make(map[string]int64)
 	for _, t := range b.metadata.Image().Topics() {
 		for p := range t.Partitions {
 			tp := kafka.TopicPartition{Topic: t.Name, Partition: p}
 			if log, err := b.store.Open(tp, t.ID, t.Settings.Log); err == nil {
-				sum += log.Size()
+				sizes[t.Name] += log.Size()
 			}
 		}
+	}
+	return sizes
+}
+
+func (b *Broker) size() int64 {
+	var sum int64
+	for _, n := range b.sizes() {
+		sum += n
 	}
 	return sum
 }
