@@ -60,7 +60,7 @@ func appendField(dst, field []byte) []byte {
 // Batch is what was added so far, at base offset 0; it shares nothing with the
 // builder.
 func (b *Builder) Batch() Batch {
-	batch := Batch(Compress(make([]byte, HeaderSize, HeaderSize+len(b.raw)), b.codec, b.raw))
+	batch := Batch(compress(make([]byte, HeaderSize, HeaderSize+len(b.raw)), b.codec, b.raw))
 	batch[16] = Magic2
 	binary.BigEndian.PutUint32(batch[12:], 0xffffffff) // no leader epoch yet
 	binary.BigEndian.PutUint16(batch[21:], uint16(b.codec))

@@ -48,7 +48,7 @@ func (b Batch) checkHeader() error {
 	switch {
 	case b.Count() <= 0 || int64(b.LastOffsetDelta())+1 != int64(b.Count()):
 		return fmt.Errorf("a last offset delta of %d does not fit %d records", b.LastOffsetDelta(), b.Count())
-	case !b.Codec().Known():
+	case !b.Codec().known():
 		return fmt.Errorf("compression codec %d does not exist", b.Codec())
 	}
 	return nil

@@ -28,12 +28,12 @@ func CodecOf(name string) (Codec, bool) {
 	return None, false
 }
 
-// Known says whether the format has such a codec; the numbers 5 to 7 are free.
-func (c Codec) Known() bool { return int(c) < len(codecNames) }
+// known says whether the format has such a codec; the numbers 5 to 7 are free.
+func (c Codec) known() bool { return int(c) < len(codecNames) }
 
 // String is the codec's name, or "unknown".
 func (c Codec) String() string {
-	if !c.Known() {
+	if !c.known() {
 		return "unknown"
 	}
 	return codecNames[c]

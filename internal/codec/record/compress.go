@@ -32,9 +32,9 @@ func newZstd() *zstd.Encoder {
 	return w
 }
 
-// Compress appends raw to dst, compressed. Snappy comes in the framing of
-// xerial, which Java expects. A codec that is not Known compresses nothing.
-func Compress(dst []byte, c Codec, raw []byte) []byte {
+// compress appends raw to dst, compressed. Snappy comes in the framing of
+// xerial, which Java expects. A codec that is not known compresses nothing.
+func compress(dst []byte, c Codec, raw []byte) []byte {
 	switch c {
 	case Gzip, LZ4, Zstd:
 		w := compressors[c].Get().(compressor)
@@ -69,7 +69,7 @@ func Recompress(b Batch, c Codec) (Batch, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := Batch(Compress(append(make([]byte, 0, HeaderSize+len(raw)), b[:HeaderSize]...), c, raw))
+	out := Batch(compress(append(make([]byte, 0, HeaderSize+len(raw)), b[:HeaderSize]...), c, raw))
 	out[22] = out[22]&^codecMask | byte(c)
 	out.seal()
 	return out, nil

@@ -12,9 +12,9 @@ import (
 	"github.com/pierrec/lz4/v4"
 )
 
-// MaxOpened is the most bytes that one batch may have when it is opened, so
+// maxOpened is the most bytes that one batch may have when it is opened, so
 // that a batch of a few KB cannot ask for all memory there is.
-const MaxOpened = 128 << 20
+const maxOpened = 128 << 20
 
 var errOpened = errors.New("the records are larger than the limit")
 
@@ -62,7 +62,7 @@ func unzstd(src []byte, max int) ([]byte, error) {
 	// The reader is wrapped so that the decoder streams instead of
 	// decoding everything it finds in a buffer at once.
 	r, err := zstd.NewReader(io.MultiReader(bytes.NewReader(src)), zstd.WithDecoderConcurrency(1),
-		zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(MaxOpened))
+		zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxOpened))
 	if err != nil {
 		return nil, err
 	}

@@ -31,5 +31,5 @@
 //
 // Promises: no function panics on any bytes; Validate does not copy or keep
 // what it is given, and allocates only for errors; decompression is bounded
-// (MaxOpened) whatever the input claims.
+// (maxOpened) whatever the input claims.
 package record

@@ -42,7 +42,7 @@ func FuzzValidate(f *testing.F) {
 // FuzzDecompress holds that no input makes more bytes than allowed.
 func FuzzDecompress(f *testing.F) {
 	for c := None; c <= Zstd; c++ {
-		f.Add(uint8(c), Compress(nil, c, bytes.Repeat([]byte("seed "), 50)))
+		f.Add(uint8(c), compress(nil, c, bytes.Repeat([]byte("seed "), 50)))
 	}
 	f.Fuzz(func(t *testing.T, c uint8, src []byte) {
 		const limit = 1 << 16

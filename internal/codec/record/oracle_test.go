@@ -90,12 +90,12 @@ func TestCompressionAgainstOtherClient(t *testing.T) {
 		}
 		for name, text := range texts() {
 			t.Run(c.String()+"/"+name, func(t *testing.T) {
-				got, err := kgo.DefaultDecompressor().Decompress(Compress(nil, c, text), kgo.CompressionCodecType(c))
+				got, err := kgo.DefaultDecompressor().Decompress(compress(nil, c, text), kgo.CompressionCodecType(c))
 				if err != nil || !bytes.Equal(got, text) {
 					t.Errorf("theirs gives %d bytes of ours, want %d (%v)", len(got), len(text), err)
 				}
 				theirs, _ := compressor.Compress(new(bytes.Buffer), text)
-				got, err = Decompress(c, theirs, MaxOpened)
+				got, err = Decompress(c, theirs, maxOpened)
 				if err != nil || !bytes.Equal(got, text) {
 					t.Errorf("ours gives %d bytes of theirs, want %d (%v)", len(got), len(text), err)
 				}
@@ -107,7 +107,7 @@ func TestCompressionAgainstOtherClient(t *testing.T) {
 func TestSnappyForms(t *testing.T) {
 	text := bytes.Repeat([]byte("snappy!"), 20_000)
 	for name, src := range map[string][]byte{
-		"framed": Compress(nil, Snappy, text),
+		"framed": compress(nil, Snappy, text),
 		"raw":    snappy.Encode(nil, text),
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -128,7 +128,7 @@ func TestDecompressIsBounded(t *testing.T) {
 	text := make([]byte, 1<<20)
 	for c := None; c <= Zstd; c++ {
 		t.Run(c.String(), func(t *testing.T) {
-			src := Compress(nil, c, text)
+			src := compress(nil, c, text)
 			if got, err := Decompress(c, src, len(text)); err != nil || len(got) != len(text) {
 				t.Errorf("at the limit: %d bytes, %v", len(got), err)
 			}
@@ -166,7 +166,7 @@ func TestCodecNames(t *testing.T) {
 	if _, ok := CodecOf("brotli"); ok {
 		t.Error("brotli is a codec")
 	}
-	if got := Codec(7).String(); got != "unknown" || Codec(7).Known() {
+	if got := Codec(7).String(); got != "unknown" || Codec(7).known() {
 		t.Errorf("codec 7 is %q", got)
 	}
 }

@@ -63,7 +63,7 @@ func (b Batch) open() ([]byte, error) {
 	if b.Codec() == None {
 		return b[HeaderSize:], nil
 	}
-	raw, err := Decompress(b.Codec(), b[HeaderSize:], MaxOpened)
+	raw, err := Decompress(b.Codec(), b[HeaderSize:], maxOpened)
 	if err != nil {
 		return nil, fmt.Errorf("decompress batch at offset %d: %w", b.BaseOffset(), err)
 	}
