@@ -205,7 +205,6 @@ func (l *Log) roll(now time.Time) (*segment, error) {
 	l.store.indexes.put(seg, idx)
 	seg.seal()
 	l.store.note(l)
-	l.store.rolled()
 	return next, nil
 }
 

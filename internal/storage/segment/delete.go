@@ -55,7 +55,7 @@ func (s *Store) forget(l *Log) {
 		delete(s.logs, l.tp)
 	}
 	delete(s.dirty, l)
-	s.rolled()
+	s.outdated()
 }
 
 // deletedName is <topic>-<partition>.<uuid>-delete, the topic shortened if it

@@ -207,17 +207,17 @@ func (l *Log) ask(seg *segment, question func(*index) int64) (int64, error) {
 // readIndex reads the index of a sealed segment from its files, or walks the
 // segment when they are of no use.
 func (l *Log) readIndex(seg *segment) (*index, error) {
-	x, err := loadIndex(l.store.o.FS, seg)
-	if err == nil {
-		seg.maxTS.Store(x.max.ts)
-		l.store.indexes.put(seg, x)
-		return x, nil
-	}
 	file, err := seg.acquire()
 	if err != nil {
 		return nil, err
 	}
 	defer seg.release()
+	x, err := loadIndex(l.store.o.FS, seg, file)
+	if err == nil {
+		seg.maxTS.Store(x.max.ts)
+		l.store.indexes.put(seg, x)
+		return x, nil
+	}
 	if err := l.rebuildIndex(seg, file); err != nil {
 		return nil, err
 	}
@@ -228,7 +228,7 @@ func (l *Log) readIndex(seg *segment) (*index, error) {
 }
 
 // loadIndex reads the index files of a segment whose size and end are known.
-func loadIndex(fsys vfs.FS, seg *segment) (*index, error) {
+func loadIndex(fsys vfs.FS, seg *segment, file vfs.File) (*index, error) {
 	offsets, err := vfs.ReadFile(fsys, seg.path+indexSuffix, 64<<20)
 	if err != nil {
 		return nil, err
@@ -240,7 +240,32 @@ func loadIndex(fsys vfs.FS, seg *segment) (*index, error) {
 	if seg.size.Load() > 0 && len(times) == 0 {
 		return nil, errIndex // batches without any timestamp are rare enough to be walked
 	}
-	return decodeIndex(seg.base, seg.next.Load(), seg.size.Load(), offsets, times)
+	x, err := decodeIndex(seg.base, seg.next.Load(), seg.size.Load(), offsets, times)
+	if err == nil && len(times) > 0 {
+		err = x.checkNewest(file, seg.size.Load())
+	}
+	return x, err
+}
+
+// checkNewest holds the largest timestamp, which retention and lookups build on,
+// against the batch it is said to be from.
+func (x *index) checkNewest(file vfs.File, size int64) error {
+	w := newWalker(file, size)
+	defer w.close()
+	offset := x.base + int64(x.max.rel)
+	for pos := x.position(offset); ; {
+		b, err := w.header(pos)
+		if err != nil {
+			return errIndex
+		}
+		if b.NextOffset() > offset {
+			if b.NextOffset() != offset+1 || b.MaxTimestamp() != x.max.ts {
+				return errIndex
+			}
+			return nil
+		}
+		pos += b.Size()
+	}
 }
 
 // rebuildIndex walks a sealed segment's headers.

@@ -232,8 +232,13 @@ func (r *recovery) useIndex(seg *segment) bool {
 	if !r.l.store.clean {
 		return false
 	}
+	file, err := seg.acquire()
+	if err != nil {
+		return false
+	}
+	defer seg.release()
 	seg.next.Store(r.from)
-	x, err := loadIndex(r.fs, seg)
+	x, err := loadIndex(r.fs, seg, file)
 	if err != nil {
 		return false
 	}

@@ -96,7 +96,7 @@ func (l *Log) drop(offset int64) {
 			err = seg.unlink()
 		}
 	}
-	l.store.rolled()
+	l.store.outdated()
 	if err != nil && l.failed.Load() == nil {
 		l.store.metrics.errors.WithLabelValues("retain").Inc()
 		l.logger().Error("delete old segments", zap.Error(err))

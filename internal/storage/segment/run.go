@@ -24,7 +24,7 @@ func (s *Store) Run(ctx context.Context) error {
 	g.Go(func() error { s.every(ctx, s.o.FlushInterval, nil, func(time.Time) { s.flush() }); return nil })
 	g.Go(func() error { s.every(ctx, s.o.RetentionInterval, nil, s.retain); return nil })
 	g.Go(func() error {
-		s.every(ctx, s.o.CheckpointInterval, s.roll, func(time.Time) { s.tryCheckpoint() })
+		s.every(ctx, s.o.CheckpointInterval, s.stale, func(time.Time) { s.tryCheckpoint() })
 		return nil
 	})
 	<-ctx.Done()

@@ -44,7 +44,7 @@ type Store struct {
 	disk    *disk
 	syncs   chan struct{} // bounds syncs at once
 	cold    chan struct{} // bounds reads of old segments at once
-	roll    chan struct{} // a log rolled: the checkpoint is out of date
+	stale   chan struct{} // the checkpoint is out of date
 
 	broken  atomic.Pointer[failure] // the first promise broken
 	stopped chan struct{}           // closed when nothing is served any more
@@ -97,7 +97,7 @@ func newStore(o Options, log *zap.Logger) *Store {
 		disk:    &disk{fs: o.FS, dir: o.Dir, reserve: o.DiskReserve},
 		syncs:   make(chan struct{}, o.FlushThreads),
 		cold:    make(chan struct{}, o.ColdThreads),
-		roll:    make(chan struct{}, 1),
+		stale:   make(chan struct{}, 1),
 		stopped: make(chan struct{}),
 		logs:    map[kafka.TopicPartition]*Log{},
 		dirty:   map[*Log]struct{}{},
@@ -351,10 +351,10 @@ func (s *Store) note(l *Log) {
 	s.dirty[l] = struct{}{}
 }
 
-// rolled asks for a checkpoint soon.
-func (s *Store) rolled() {
+// outdated asks for a checkpoint soon.
+func (s *Store) outdated() {
 	select {
-	case s.roll <- struct{}{}:
+	case s.stale <- struct{}{}:
 	default:
 	}
 }

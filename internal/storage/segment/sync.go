@@ -156,6 +156,9 @@ func (l *Log) finish(j job) int64 {
 	for _, s := range j.pending {
 		s.seg.pin(false)
 	}
+	if len(j.pending) > 0 {
+		l.store.outdated()
+	}
 	if j.active != nil && j.active.next.Load() == j.end {
 		j.active.pin(false)
 	}

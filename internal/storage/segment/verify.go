@@ -102,7 +102,7 @@ func (v *verifier) segment(folder, name string, base int64) error {
 	defer w.close()
 	pos, err := v.walk(w, file)
 	if err == nil {
-		return v.indexes(where, base, size)
+		return v.indexes(where, base, size, file)
 	}
 	v.report(Finding{where, pos, v.end, err.Error()})
 	return nil
@@ -134,11 +134,11 @@ func (v *verifier) walk(w *walker, file vfs.File) (pos int64, err error) {
 }
 
 // indexes looks at the index files, where there are any.
-func (v *verifier) indexes(where string, base, size int64) error {
+func (v *verifier) indexes(where string, base, size int64, file vfs.File) error {
 	seg := &segment{base: base, path: path.Join(v.root, where[:len(where)-len(logSuffix)])}
 	seg.size.Store(size)
 	seg.next.Store(v.end)
-	_, err := loadIndex(v.fs, seg)
+	_, err := loadIndex(v.fs, seg, file)
 	if err != nil && !missing(err) {
 		v.report(Finding{where[:len(where)-len(logSuffix)] + indexSuffix, 0, base, err.Error() + ": it will be made anew"})
 	}
