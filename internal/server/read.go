@@ -107,7 +107,7 @@ func (c *conn) size(session Session) (int, error) {
 func (c *conn) judge(session Session, size int) error {
 	head := [sizeBytes]byte(c.rest[c.first:])
 	if what := foreign(head); what != "" {
-		return badFramef("%s on a port of Kafka", what)
+		return badFramef("%s", what)
 	}
 	if size < 0 {
 		return badFramef("frame of %d bytes", size)
@@ -121,14 +121,14 @@ func (c *conn) judge(session Session, size int) error {
 	return nil
 }
 
-// foreign names another protocol by its first four bytes.
+// foreign names another protocol by its first four bytes, and the way out.
 func foreign(head [sizeBytes]byte) string {
 	switch string(head[:]) {
 	case "GET ", "HEAD", "POST", "PUT ", "DELE", "OPTI", "PATC", "CONN", "PRI ":
-		return "HTTP"
+		return "HTTP on a port of Kafka (http.listen is the one for browsers)"
 	}
 	if head[0] == 0x16 && head[1] == 3 { // handshake record, RFC 8446 section 5.1
-		return "TLS"
+		return "TLS on a port without TLS (security.protocol of the client)"
 	}
 	return ""
 }

@@ -24,9 +24,9 @@ var badFrames = map[string]struct {
 	"negative size":   {"\xff\xff\xff\xff", "frame of -1 bytes"},
 	"smallest size":   {"\x80\x00\x00\x00", "frame of -2147483648 bytes"},
 	"size alone":      {"\x06\x40\x00\x01", "frame of 104857601 bytes is larger than socket.request.max.bytes 104857600"},
-	"HTTP":            {"GET / HTTP/1.1\r\nHost: broker:9092\r\n\r\n", "HTTP on a port of Kafka"},
-	"HTTP/2":          {"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "HTTP on a port of Kafka"},
-	"TLS hello":       {"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", "TLS on a port of Kafka"},
+	"HTTP":            {"GET / HTTP/1.1\r\nHost: broker:9092\r\n\r\n", "HTTP on a port of Kafka (http.listen is the one for browsers)"},
+	"HTTP/2":          {"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "HTTP on a port of Kafka (http.listen is the one for browsers)"},
+	"TLS hello":       {"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", "TLS on a port without TLS (security.protocol of the client)"},
 	"refused by head": {"\x00\x00\x00\x08\x7f\xff\x00\x00rest", "api key 32767 is not served"},
 }
 
