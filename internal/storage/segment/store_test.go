@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"hash/crc32"
 	"iter"
 	"testing"
 	"time"
@@ -145,3 +146,7 @@ func readOnce(t testing.TB, l storage.Log, offset int64) iter.Seq[record.Record]
 		}
 	}
 }
+
+var nop = zap.NewNop()
+
+func crc(b []byte) uint32 { return crc32.Checksum(b, castagnoli) }
