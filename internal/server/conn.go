@@ -93,6 +93,8 @@ func (c *conn) close(why error) {
 	c.outbox.flush() // what is outstanding still goes out
 	if cause := context.Cause(c.context); cause != nil {
 		why = cause
+	} else if errors.Is(why, errStopping) || errors.Is(why, errFinished) {
+		c.linger()
 	}
 	c.cancel(why)
 	c.nc.Close()

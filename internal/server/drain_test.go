@@ -223,3 +223,28 @@ func TestConnectionAfterTheStopIsRefused(t *testing.T) {
 		}
 	})
 }
+
+// TestLastAnswerArrives: requests that are still in the socket at a stop do
+// not turn the answer before them into a reset.
+func TestLastAnswerArrives(t *testing.T) {
+	begun, finish := make(chan struct{}), make(chan struct{})
+	r := start(t, testOptions(), &handler{serve: func(ctx context.Context, r *Request) (Answer, error) {
+		close(begun)
+		<-finish
+		return echo(ctx, r)
+	}})
+	c := r.dial()
+	c.send(append(framed([]byte("last")), framed(make([]byte, 100<<10))...))
+	<-begun
+	r.stop()
+	eventually(t, "the server stops", func() bool { return r.stopped.Load() != nil })
+	close(finish)
+	if got := string(c.receive()); got != "last" {
+		t.Errorf("got %q", got)
+	}
+	if n, err := c.Read(make([]byte, 1)); err != io.EOF {
+		t.Errorf("got %d bytes and %v, want the end of the stream", n, err)
+	}
+	c.Close()
+	r.end()
+}

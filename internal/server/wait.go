@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"io"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -10,6 +11,9 @@ import (
 // lookEvery is how often the peers of connections that do not read are looked
 // at: within a second means before it has passed.
 const lookEvery = 750 * time.Millisecond
+
+// lingerTime is how long a peer has to take its last answer and close.
+const lingerTime = 500 * time.Millisecond
 
 // mute does not read until the mute has passed.
 func (c *conn) mute(m Mute) error {
@@ -111,17 +115,36 @@ func (s *Server) still(to []*conn) []*conn {
 	return to
 }
 
-// peerGone looks for an end of file or a reset, without taking a byte. What
-// waits in the socket hides an end of file behind it.
+// peerGone looks for an end of file or a reset. What waits in the socket
+// hides an end of file behind it.
 func (c *conn) peerGone() bool {
+	n, err := c.peek()
+	return err == nil && n == 0 || err != nil && err != unix.EAGAIN && err != unix.EINTR
+}
+
+// peek looks for one byte in the socket without taking it or waiting for it.
+// A transport without a socket never has one.
+func (c *conn) peek() (n int, err error) {
 	if c.raw == nil {
-		return false
+		return 0, unix.EAGAIN
 	}
-	gone := false
-	err := c.raw.Control(func(fd uintptr) {
+	failed := c.raw.Control(func(fd uintptr) {
 		var one [1]byte
-		n, _, err := unix.Recvfrom(int(fd), one[:], unix.MSG_PEEK|unix.MSG_DONTWAIT)
-		gone = err == nil && n == 0 || err != nil && err != unix.EAGAIN && err != unix.EINTR
+		n, _, err = unix.Recvfrom(int(fd), one[:], unix.MSG_PEEK|unix.MSG_DONTWAIT)
 	})
-	return gone || err != nil
+	if failed != nil {
+		return 0, failed
+	}
+	return n, err
+}
+
+// linger lets the last answer arrive when requests wait unread: closing the
+// socket over them would send a reset, which may overtake the answer.
+func (c *conn) linger() {
+	half, ok := c.nc.(interface{ CloseWrite() error })
+	if n, _ := c.peek(); !ok || n == 0 || half.CloseWrite() != nil {
+		return
+	}
+	c.nc.SetReadDeadline(time.Now().Add(lingerTime))
+	io.Copy(io.Discard, c.nc)
 }
