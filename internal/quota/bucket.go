@@ -31,7 +31,7 @@ type bucket struct {
 	// accounted for, until it is forgotten.
 	named atomic.Bool
 
-	_ [8]byte
+	_ [16]byte
 }
 
 func (b *bucket) open(m *meter, burst time.Duration, now int64) {
