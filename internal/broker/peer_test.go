@@ -219,3 +219,9 @@ func (p *peer) newTopic(name string, configs ...message.CreateTopicsConfig) kafk
 	}
 	return resp.Topics[0].TopicID
 }
+
+// isReset says whether a connection was closed before everything sent to it was
+// read.
+func isReset(err error) bool {
+	return errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
+}
