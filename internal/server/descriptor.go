@@ -21,6 +21,10 @@ func (s *Server) budget() {
 		}
 	}
 	s.maxConns = min(s.options.MaxConnections, connectionsOf(limit.Cur))
+	if s.maxConns < s.options.MaxConnections && s.options.MaxConnections != DefaultOptions().MaxConnections {
+		s.log.Warn("fewer connections than max.connections: raise the descriptor limit",
+			zap.Int("max.connections", s.options.MaxConnections), zap.Int("connections", s.maxConns), zap.Uint64("descriptors", limit.Cur))
+	}
 }
 
 // connectionsOf is how many connections so many descriptors allow.

@@ -27,6 +27,8 @@ type Session interface {
 	// Admit judges a frame before its bytes are read: size without the
 	// 4-byte prefix, head its first bytes (at least the api key and
 	// version where the frame is so long). An error closes the connection.
+	// Sizes below zero and above Options.MaxRequestBytes, or MaxLoginBytes
+	// until Established, are refused before.
 	Admit(size int, head []byte) error
 
 	// Serve answers one frame. The request is the server's again when Serve
