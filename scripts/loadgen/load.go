@@ -105,7 +105,7 @@ func unlessOver(err error) error {
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return nil
 	}
-	return err
+	return fmt.Errorf("the broker ended a connection: %w", err)
 }
 
 func (o options) work(partition int32) (work, error) {
