@@ -192,7 +192,10 @@ func (b *Broker) openSockets() error {
 	o.Listeners = b.cfg.Listeners
 	n := b.cfg.Network
 	o.MaxConnections, o.MaxConnectionsPerIP = n.MaxConnections, n.MaxConnectionsPerIP
-	o.IdleTimeout, o.WriteTimeout, o.DrainTimeout = n.IdleTimeout, n.WriteTimeout, b.cfg.ShutdownTimeout
+	o.IdleTimeout, o.WriteTimeout = n.IdleTimeout, n.WriteTimeout
+	// What is left of shutdown.timeout when connections had to be cut is
+	// for the logs.
+	o.DrainTimeout = b.cfg.ShutdownTimeout * 4 / 5
 	o.MaxRequestBytes, o.RequestMemory = n.MaxRequest, n.RequestMemory
 	b.server = server.New(o, b.handlers, b.log, b.reg)
 	b.credentials.Subscribe(b.takeCredentials)
