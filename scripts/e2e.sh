@@ -4,7 +4,6 @@
 set -uo pipefail
 cd "$(dirname "$0")/.."
 scripts/install.sh || exit 1
-go build -o dist/loadgen ./scripts/loadgen || exit 1
 passed=0 failed=0
 for suite in ${SUITES:-kafka-configs clients rates kills prometheus image}; do
   printf '\n-- %s\n' "$suite"

@@ -4,6 +4,8 @@ set -uo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cache=${KAASD_CACHE:-$root/.cache}
 kaasd=${KAASD_BINARY:-$root/dist/kaasd}
+kafka_versions=${VERSIONS:-4.0.0 4.4.0}
+unset ${!KAASD_@} ${!KAFKA_@} # or kaasd takes them for settings
 work=$(mktemp -d)
 passed=0 failed=0 broker_pid='' broker_log=$work/broker.log
 
@@ -59,9 +61,13 @@ stop_broker() {
 leave() { stop_broker; rm -rf "$work"; }
 trap leave EXIT
 
-# tool VERSION NAME ARGS...: one of Apache Kafka's command line tools.
+# loadgen FLAGS...: the load generator, built when the source is newer.
+loadgen() { (cd "$root" && go build -o "$cache/loadgen" ./scripts/loadgen) >&2 && "$cache/loadgen" "$@"; }
+
+# tool VERSION NAME ARGS...: one of Apache Kafka's command line tools. The first
+# run of each leaves an archive of its classes: later ones start in half the time.
 tool() {
-  local version=$1 name=$2 class
+  local version=$1 name=$2 class code archive=$cache/kafka-$1-$2.jsa
   shift 2
   case $name in
     configs) case $version in 4.[0-3].*) class=kafka.admin.ConfigCommand ;; *) class=org.apache.kafka.tools.ConfigCommand ;; esac ;;
@@ -76,6 +82,13 @@ tool() {
     cluster) class=org.apache.kafka.tools.ClusterTool ;;
     *) echo "no such tool: $name" >&2; return 2 ;;
   esac
-  java -Xmx256m -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -cp "$cache/kafka-$version/*" "$class" "$@"
+  local java=(timeout 90 java -Xmx256m -Xlog:disable -Xlog:all=error:stderr -XX:TieredStopAtLevel=1 -XX:+UseSerialGC)
+  if [ -f "$archive" ]; then
+    "${java[@]}" -XX:SharedArchiveFile="$archive" -cp "$cache/kafka-$version/*" "$class" "$@"
+    return
+  fi
+  "${java[@]}" -XX:ArchiveClassesAtExit="$archive.$$" -cp "$cache/kafka-$version/*" "$class" "$@"
+  code=$?
+  mv "$archive.$$" "$archive" 2>/dev/null
+  return $code
 }
-kafka_versions="4.0.0 4.4.0"

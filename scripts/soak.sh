@@ -4,7 +4,6 @@
 set -uo pipefail
 cd "$(dirname "$0")/.."
 scripts/install.sh || exit 1
-go build -o dist/loadgen ./scripts/loadgen || exit 1
 RATE_SECONDS=60 scripts/rates.sh
 KILLS=100 scripts/kills.sh
 scripts/fuzz.sh 2m
