@@ -93,6 +93,9 @@ func (l *Log) Wait(ctx context.Context, offset int64) error {
 				return r.err
 			}
 		case <-l.store.stopped:
+			if l.hw.Load() >= offset { // by the sync of the stop
+				return nil
+			}
 			return errStopped
 		case <-ctx.Done():
 			return ctx.Err()

@@ -1,6 +1,7 @@
 package segment
 
 import (
+	"errors"
 	"fmt"
 	"path"
 
@@ -130,7 +131,11 @@ func (r *recovery) keep(seg *segment, pos int64) (string, error) {
 		return "", err
 	}
 	name := fmt.Sprintf("%s.%d%s", seg.path, pos, cutSuffix)
-	return name, vfs.WriteFile(r.fs, name, tail)
+	err = vfs.WriteFile(r.fs, name, tail)
+	if errors.Is(err, vfs.ErrFull) { // better without them than without the partition
+		return "", r.fs.Remove(name + ".tmp")
+	}
+	return name, err
 }
 
 // zeros says whether nothing but zeros lies from pos on.

@@ -26,17 +26,19 @@ func (s *Store) Delete(tp kafka.TopicPartition, id kafka.TopicID) error {
 	if l == nil {
 		return nil
 	}
+	l.flushing.Lock() // a sync under way must not write into the next life's folder
+	defer l.flushing.Unlock()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.id != id {
 		return nil
 	}
-	l.fail(l.errDeleted())
 	dir := path.Join(s.o.Dir, deletedName(tp))
 	err := s.o.FS.Rename(l.dir(), dir)
 	if err != nil && !missing(err) {
 		return l.report("delete", err)
 	}
+	l.fail(l.errDeleted())
 	s.forget(l)
 	for _, seg := range l.segments() {
 		seg.kill()

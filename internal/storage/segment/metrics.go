@@ -4,7 +4,7 @@ import "github.com/prometheus/client_golang/prometheus"
 
 // kinds are the label values of kaasd_storage_errors_total, all there from
 // the start.
-var kinds = []string{"append", "cut", "full", "gap", "open", "read", "retain", "sync", "truncate"}
+var kinds = []string{"append", "cut", "delete", "full", "gap", "open", "read", "retain", "sync", "truncate"}
 
 type metrics struct {
 	errors *prometheus.CounterVec

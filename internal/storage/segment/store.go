@@ -3,18 +3,18 @@ package segment
 import (
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"path"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
 	"golang.org/x/sync/errgroup"
-
-	"io"
 
 	"kaasd/internal/kafka"
 	"kaasd/internal/storage"
@@ -202,7 +202,7 @@ func (s *Store) recover() error {
 	if err != nil {
 		return fmt.Errorf("list data folder %s: %w", s.o.Dir, err)
 	}
-	found := map[kafka.TopicPartition]bool{}
+	begun, found := time.Now(), map[kafka.TopicPartition]bool{}
 	var g errgroup.Group
 	g.SetLimit(recoverThreads)
 	for _, name := range names {
@@ -222,6 +222,9 @@ func (s *Store) recover() error {
 		g.Go(func() error { l.recoverAtStart(); return nil })
 	}
 	err = g.Wait()
+	if len(found) > 0 {
+		s.log.Info("the last stop was not clean: the logs were checked", zap.Int("partitions", len(found)), zap.Duration("took", time.Since(begun)))
+	}
 	for tp, l := range s.logs {
 		if !found[tp] { // deleted since the checkpoint, or taken by a power cut
 			delete(s.logs, tp)

@@ -45,6 +45,9 @@ func (l *Log) sync(active bool) error {
 	if f := l.failed.Load(); f != nil { // deleted meanwhile: the files are gone
 		return f.err
 	}
+	if errors.Is(err, vfs.ErrFull) {
+		return l.later(j, err)
+	}
 	if err != nil {
 		return l.breakDown("sync", err)
 	}
@@ -53,6 +56,16 @@ func (l *Log) sync(active bool) error {
 	l.mu.Unlock()
 	l.waits.grew(grown)
 	return nil
+}
+
+// later gives back a job for which the disk has no room. No byte of a batch is
+// concerned: those were written, and a sync that fails tells another error.
+func (l *Log) later(j job, err error) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.names, l.homeless, l.unsaved = l.names || j.names, l.homeless || j.homeless, l.unsaved || j.epochs != nil
+	l.store.note(l)
+	return l.refuse(err)
 }
 
 // takeJob needs mu.

@@ -32,9 +32,17 @@ func (osFS) Open(name string) (File, error) {
 func (osFS) OpenWrite(name string) (File, error) {
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, fileMode)
 	if err != nil {
-		return nil, err
+		return nil, full(err)
 	}
 	return osFile{f}, nil
+}
+
+// full makes a lack of room known as ErrFull.
+func full(err error) error {
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		return errors.Join(ErrFull, err)
+	}
+	return err
 }
 
 func (osFS) ReadDir(name string) ([]string, error) {
@@ -58,7 +66,7 @@ func (osFS) Stat(name string) (int64, error) {
 
 func (osFS) Rename(from, to string) error { return os.Rename(from, to) }
 func (osFS) Remove(name string) error     { return os.Remove(name) }
-func (osFS) MkdirAll(name string) error   { return os.MkdirAll(name, dirMode) }
+func (osFS) MkdirAll(name string) error   { return full(os.MkdirAll(name, dirMode)) }
 
 func (osFS) SyncDir(name string) error {
 	d, err := os.Open(name)
@@ -127,8 +135,5 @@ func (f osFile) Size() (int64, error) {
 
 func (f osFile) WriteAt(p []byte, off int64) (int, error) {
 	n, err := f.File.WriteAt(p, off)
-	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
-		err = errors.Join(ErrFull, err)
-	}
-	return n, err
+	return n, full(err)
 }
