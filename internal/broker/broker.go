@@ -129,7 +129,7 @@ func (b *Broker) openStorage() error {
 	if err != nil {
 		return fmt.Errorf("open the metadata log: %w", err)
 	}
-	properties, err := metadata.ParseProperties(b.cfg.Properties)
+	properties, err := metadata.ParseProperties(b.cfg.properties())
 	if err != nil {
 		return err
 	}
