@@ -14,6 +14,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -81,11 +82,16 @@ func (l *lines) read(r io.Reader) {
 	l.more.Broadcast()
 }
 
-// await is the log once it holds text, or has ended.
+// patience is how long a script waits for what will not come.
+const patience = 20 * time.Second
+
+// await is the log once it holds text, or has ended, or patience is at an end.
 func (l *lines) await(text string) (string, bool) {
+	end := time.Now().Add(patience)
+	defer time.AfterFunc(patience, l.more.Broadcast).Stop()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for !strings.Contains(l.text.String(), text) && !l.done {
+	for !strings.Contains(l.text.String(), text) && !l.done && time.Now().Before(end) {
 		l.more.Wait()
 	}
 	return l.text.String(), strings.Contains(l.text.String(), text)

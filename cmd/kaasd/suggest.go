@@ -1,13 +1,20 @@
 package main
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // didYouMean is a remark in parentheses that names the word nearest to word,
 // or what comes instead when none is near.
 func didYouMean(word string, known []string, otherwise string) string {
 	best, least := "", max(2, len(word)/3)+1
 	for _, k := range known {
-		if d := distance(word, k); d < least {
+		d := distance(word, k)
+		if strings.HasPrefix(word, k+"-") || strings.HasPrefix(word, k+".") {
+			d = min(d, 2) // --produce-rate for --produce
+		}
+		if d < least {
 			best, least = k, d
 		}
 	}

@@ -1,0 +1,156 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+)
+
+func TestMemoryLimit(t *testing.T) {
+	const ram = "MemTotal:        8388608 kB\nMemFree: 1 kB\n"
+	const v2, v1, meminfo = "/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes", "/proc/meminfo"
+	tests := []struct {
+		name  string
+		files map[string]string
+		want  int64
+	}{
+		{"container", map[string]string{v2: "536870912\n", meminfo: ram}, 512 << 20},
+		{"container of version 1", map[string]string{v1: "268435456\n", meminfo: ram}, 256 << 20},
+		{"no limit", map[string]string{v2: "max\n", meminfo: ram}, 2 << 30},
+		{"no limit in version 1", map[string]string{v1: "9223372036854771712\n", meminfo: ram}, 2 << 30},
+		{"limit above the machine", map[string]string{v2: "99999999999999\n", meminfo: ram}, 2 << 30},
+		{"container without meminfo", map[string]string{v2: "536870912\n"}, 512 << 20},
+		{"nothing known", nil, 0},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got := memoryLimit(func(path string) ([]byte, error) {
+				text, ok := tt.files[path]
+				if !ok {
+					return nil, errors.New("not there")
+				}
+				return []byte(text), nil
+			})
+			if got != tt.want {
+				t.Errorf("limit = %d, want %d", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestLogger(t *testing.T) {
+	var b bytes.Buffer
+	at := time.Date(2026, 11, 30, 12, 4, 7, 113e6, time.Local)
+	write := func(console, colour bool) string {
+		b.Reset()
+		log := newLogger(&b, zapcore.InfoLevel, console, colour).Named("room").WithOptions(zap.WithClock(still(at)))
+		log.Debug("not shown")
+		log.Warn("kaasd ready", zap.String("version", "0.3.0"), zap.Duration("took", 38_200*time.Microsecond))
+		return b.String()
+	}
+	utc := at.UTC().Format("2006-01-02T15:04:05")
+	tests := []struct{ name, got, want string }{
+		{"console", write(true, false), "12:04:07.113  warn   kaasd ready  {\"version\": \"0.3.0\", \"took\": \"38ms\"}\n"},
+		{"colour", write(true, true), "12:04:07.113  \x1b[33mwarn \x1b[0m  kaasd ready  {\"version\": \"0.3.0\", \"took\": \"38ms\"}\n"},
+		{"json", write(false, false), `{"level":"warn","ts":"` + utc + `.113Z","logger":"room","msg":"kaasd ready","version":"0.3.0","took":"38ms"}` + "\n"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if diff := cmp.Diff(tt.want, tt.got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// still is a clock that stands.
+type still time.Time
+
+func (s still) Now() time.Time                       { return time.Time(s) }
+func (s still) NewTicker(time.Duration) *time.Ticker { return time.NewTicker(time.Hour) }
+
+func TestColours(t *testing.T) {
+	tests := []struct {
+		name string
+		app  app
+		want bool
+	}{
+		{"plain", app{}, true},
+		{"flag", app{noColor: true}, false},
+		{"variable", app{env: []string{"NO_COLOR=1"}}, false},
+		{"empty variable", app{env: []string{"NO_COLOR="}}, true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := tt.app.colours(); got != tt.want {
+				t.Errorf("colours = %v, want %v", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestTable(t *testing.T) {
+	var b strings.Builder
+	table(&b, "  ", [][]string{{"USER", "LIMIT"}, {"\u00e4nne", "1"}, {"a", ""}})
+	if diff := cmp.Diff("  USER  LIMIT\n  \u00e4nne  1\n  a\n", b.String()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestMeter plays the books of a bucket: what passes between two moments at
+// which it is empty is limit x time.
+func TestMeter(t *testing.T) {
+	start := time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
+	m := meter{first: start, bytes: 2 << 20, burst: 1 << 20, from: start.Add(time.Second), last: start.Add(1900 * time.Millisecond), until: start.Add(2 * time.Second)}
+	if got := m.rate(); got != 1<<20 {
+		t.Errorf("rate = %v, want %v", got, 1<<20)
+	}
+	m = meter{first: start, last: start.Add(2 * time.Second), bytes: 4 << 20}
+	if got := m.rate(); got != 2<<20 {
+		t.Errorf("rate of who is never throttled = %v, want %v", got, 2<<20)
+	}
+	if got := (&meter{}).rate(); got != 0 {
+		t.Errorf("rate of nobody = %v", got)
+	}
+}
+
+func TestVerdict(t *testing.T) {
+	play := func(limit, rate float64, throttled time.Duration, fetched int64) *player {
+		start := time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
+		p := &player{user: "bob", limit: limit, fetched: fetched}
+		p.acked.Store(7)
+		p.meter.first, p.meter.last, p.meter.throttled = start, start.Add(time.Second), throttled
+		p.meter.bytes = int64(rate)
+		return p
+	}
+	tests := []struct {
+		name string
+		p    *player
+		want string
+	}{
+		{"at the limit", play(1<<20, 1<<20, time.Second, 7), ""},
+		{"above", play(1<<20, 1.2*(1<<20), time.Second, 7), "bob: 1.2 MiB/s is more than 10% off 1 MiB/s"},
+		{"below", play(1<<20, 0.5*(1<<20), time.Second, 7), "bob: 512 KiB/s is more than 10% off 1 MiB/s"},
+		{"never throttled", play(1<<20, 1<<20, 0, 7), "bob: never throttled"},
+		{"without a limit", play(0, 1<<30, 0, 7), ""},
+		{"throttled without a limit", play(0, 1<<20, time.Second, 7), "bob: throttled for 1s without a quota"},
+		{"records lost", play(0, 1<<20, 0, 6), "bob: 6 records came back of 7"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got := ""
+			if err := tt.p.verdict(); err != nil {
+				got = err.Error()
+			}
+			if got != tt.want {
+				t.Errorf("verdict = %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
