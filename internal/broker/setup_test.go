@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"go.uber.org/zap"
+
 	"kaasd/internal/broker"
 	"kaasd/internal/codec/message"
 	"kaasd/internal/kafka"
@@ -55,4 +57,15 @@ func (p *peer) logIn(user, password string) kafka.Code {
 	}
 	token := []byte("\x00" + user + "\x00" + password)
 	return call[message.SaslAuthenticateResponse](p, 2, &message.SaslAuthenticateRequest{AuthBytes: token}).ErrorCode
+}
+
+// startsNot gives the error of a broker that cannot be made.
+func startsNot(changes ...func(*broker.Config)) error {
+	c := broker.Default()
+	c.Listeners[0].Address, c.HTTP.Listen = "127.0.0.1:0", ""
+	for _, change := range changes {
+		change(&c)
+	}
+	_, err := broker.New(c, zap.NewNop())
+	return err
 }
