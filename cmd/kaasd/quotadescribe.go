@@ -18,6 +18,8 @@ func newQuota(a *app) *cobra.Command {
 func newQuotaDescribe(a *app) *cobra.Command {
 	var client clientFlags
 	var who entityFlags
+	var page pageFlag
+	var allLevels bool
 	c := &cobra.Command{
 		Use:   "describe",
 		Short: "print quotas: of one entity, or all",
@@ -36,12 +38,29 @@ func newQuotaDescribe(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.showQuotas(quotas)
+			if !allLevels || len(quotas) == 0 {
+				return a.showQuotas(quotas)
+			}
+			return a.describeLevels(c.Context(), page, quotas)
 		},
 	}
 	client.add(c)
 	who.add(c)
+	page.add(c)
+	c.Flags().BoolVar(&allLevels, "all-levels", false, "base and override in columns of their own; asks kaasd's pages too")
 	return c
+}
+
+func (a *app) describeLevels(ctx context.Context, page pageFlag, quotas kadm.DescribedClientQuotas) error {
+	base, err := page.base(a)
+	if err != nil {
+		return err
+	}
+	all, err := levels(ctx, base, quotas)
+	if err != nil {
+		return err
+	}
+	return a.showLevels(quotas, all)
 }
 
 // describe asks for the quotas of one entity, or of all when it is empty.
