@@ -6,6 +6,10 @@ import (
 	"kaasd/internal/storage/vfs"
 )
 
+// maxTries bounds the search for a file to close when most are in use: then
+// there are more open for a while.
+const maxTries = 64
+
 // files keeps the number of open segment files at a bound: one that nobody
 // uses is closed when another is opened beyond it, second chance first.
 type files struct {
@@ -26,7 +30,7 @@ func (f *files) opened(s *segment) {
 	}
 	s.slot = len(f.open)
 	f.open = append(f.open, s)
-	for tries := 2 * len(f.open); len(f.open) > f.max && tries > 0; tries-- {
+	for tries := min(2*len(f.open), maxTries); len(f.open) > f.max && tries > 0; tries-- {
 		f.hand = (f.hand + 1) % len(f.open)
 		if c := f.open[f.hand]; c != s && !c.used.Swap(false) && c.closeIdle() {
 			f.remove(c)

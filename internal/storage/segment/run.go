@@ -151,7 +151,11 @@ func (l *Log) shut() error {
 	return err
 }
 
-// save writes what spares the next opening a walk.
+// walkable is how much of an active segment the next opening may walk: less
+// than that, and the files that would spare it cost more than they save.
+const walkable = 1 << 20
+
+// save writes what spares the next opening a long walk.
 func (l *Log) save() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -163,6 +167,9 @@ func (l *Log) save() error {
 		if err := l.makeFolder(l.state); err != nil {
 			return err
 		}
+	}
+	if seg.size.Load() < walkable {
+		return nil
 	}
 	if err := l.saveIndex(seg, l.active); err != nil {
 		return err

@@ -55,8 +55,15 @@ func TestTrace(t *testing.T) {
 	expect("delete records", "replace log-start-offset-checkpoint", "syncdir orders-0", "syncdir .", "syncdir orders-0",
 		"remove 00.index", "remove 00.timeindex", "remove 00.snapshot", "remove 00.log")
 	stop(t, s)
-	expect("stop", "replace leader-epoch-checkpoint", "syncdir orders-0", "replace 02.index", "replace 02.timeindex", "replace 03.snapshot",
-		"syncdir orders-0", "replace checkpoint", "syncdir .", "replace clean", "syncdir .")
+	expect("stop", "replace leader-epoch-checkpoint", "syncdir orders-0", "replace checkpoint", "syncdir .", "replace clean", "syncdir .")
+
+	s = openStore(t, testOptions(c, "/data"))
+	l = openLog(t, s, plain())
+	appendBatch(t, l, batch(1, noon.UnixMilli(), strings.Repeat("x", walkable)))
+	expect("restart", "replace meta.properties", "remove clean", "syncdir .", "write 02.log 69+1048650")
+	stop(t, s)
+	expect("stop of a long segment", "replace leader-epoch-checkpoint", "sync 02.log", "syncdir orders-0", "replace 02.index", "replace 02.timeindex",
+		"replace 04.snapshot", "syncdir orders-0", "replace checkpoint", "syncdir .", "replace clean", "syncdir .")
 }
 
 // brief shortens names, and the calls that replace a file as one.
