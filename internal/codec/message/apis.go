@@ -53,6 +53,9 @@ var apis = []API{
 	api[DeleteRecordsRequest, DeleteRecordsResponse](kafka.KeyDeleteRecords, 0, 2, 2),
 	api[InitProducerIdRequest, InitProducerIdResponse](kafka.KeyInitProducerID, 0, 5, 2),
 	api[OffsetForLeaderEpochRequest, OffsetForLeaderEpochResponse](kafka.KeyOffsetForLeaderEpoch, 2, 4, 4),
+	api[DescribeAclsRequest, DescribeAclsResponse](kafka.KeyDescribeAcls, 1, 3, 2),
+	api[CreateAclsRequest, CreateAclsResponse](kafka.KeyCreateAcls, 1, 3, 2),
+	api[DeleteAclsRequest, DeleteAclsResponse](kafka.KeyDeleteAcls, 1, 3, 2),
 	api[DescribeConfigsRequest, DescribeConfigsResponse](kafka.KeyDescribeConfigs, 1, 4, 4),
 	api[AlterConfigsRequest, AlterConfigsResponse](kafka.KeyAlterConfigs, 0, 2, 2),
 	api[SaslAuthenticateRequest, SaslAuthenticateResponse](kafka.KeySASLAuthenticate, 0, 2, 2),
@@ -61,6 +64,7 @@ var apis = []API{
 	api[DescribeClientQuotasRequest, DescribeClientQuotasResponse](kafka.KeyDescribeClientQuotas, 0, 1, 1),
 	api[AlterClientQuotasRequest, AlterClientQuotasResponse](kafka.KeyAlterClientQuotas, 0, 1, 1),
 	api[DescribeUserScramCredentialsRequest, DescribeUserScramCredentialsResponse](kafka.KeyDescribeUserScramCredentials, 0, 0, 0),
+	api[AlterUserScramCredentialsRequest, AlterUserScramCredentialsResponse](kafka.KeyAlterUserScramCredentials, 0, 0, 0),
 	api[DescribeClusterRequest, DescribeClusterResponse](kafka.KeyDescribeCluster, 0, 2, 0),
 }
 
