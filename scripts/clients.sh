@@ -11,11 +11,19 @@ printf %s scram-secret | "$kaasd" user add bob --password-stdin --file "$work/cr
 start_broker --credentials-file "$work/credentials.json"
 python=$cache/venv/bin/python
 
-# codec TOPIC: the codecs of the batches of partition 0 on disk, as Kafka's
-# dump tool names them.
-codec() {
-  tool 4.4.0 dump-log --files "$data/$1-0/00000000000000000000.log" 2>/dev/null |
-    sed -nE 's/.*compresscodec: *([a-z0-9]+).*/\1/p' | sort -u | paste -sd,
+# codecs TOPIC...: the codecs of the batches of partition 0 of each on disk, as
+# Kafka's dump tool names them, one line a topic: "topic codec[,codec]".
+codecs() {
+  tool 4.4.0 dump-log --files "$(printf "$data/%s-0/00000000000000000000.log\n" "$@" | paste -sd,)" 2>"$work/stderr" |
+    sed -nE 's#^Dumping .*/(.*)-0/[0-9]*\.log$#topic \1#p; s/.*compresscodec: *([a-zA-Z0-9]+).*/codec \1/p' |
+    awk '$1 == "topic" { t = $2 } $1 == "codec" && !(t SUBSEP $2 in seen) { seen[t, $2] = 1; got[t] = got[t] (got[t] ? "," : "") $2 } END { for (t in got) print t, got[t] }'
+}
+# each_codec NAME PREFIX CODEC...: the topics PREFIX-CODEC hold nothing else.
+each_codec() {
+  local name=$1 prefix=$2 c found
+  shift 2
+  found=$(codecs "${@/#/$prefix-}")
+  for c in "$@"; do same "$name writes $c" "$prefix-$c $c" "$(grep "^$prefix-$c " <<<"$found")"; done
 }
 read_back() { timeout 30 kcat -b "$plain" -C -t "$1" -p 0 -o beginning -e -q 2>/dev/null; }
 lines() { seq "$1" | sed 's/^/a line that repeats itself so that every codec has something to do /'; }
@@ -40,7 +48,7 @@ kafka_tools() {
   tool "$v" topics --bootstrap-server "$plain" --create --topic "console-$v" >/dev/null 2>&1
   tool "$v" console-producer --bootstrap-server "$plain" --topic "console-$v" <"$work/lines" >/dev/null 2>"$work/stderr" ||
     fail "$v: console producer" "$(head -c 400 "$work/stderr")"
-  out=$(timeout 60 java -Xmx256m -cp "$cache/kafka-$v/*" org.apache.kafka.tools.consumer.ConsoleConsumer --bootstrap-server "$plain" \
+  out=$(tool "$v" console-consumer --bootstrap-server "$plain" \
     --topic "console-$v" --partition 0 --offset earliest --max-messages 200 --timeout-ms 20000 2>/dev/null)
   [ "$out" = "$(cat "$work/lines")" ] && pass "$v: console producer to console consumer with --partition" ||
     fail "$v: console producer to console consumer with --partition" "$(head -3 <<<"$out")"
@@ -60,17 +68,17 @@ kafka_tools() {
   for c in gzip snappy lz4 zstd none; do
     tool "$v" producer-perf --topic "java-$v-$c" --num-records 500 --record-size 500 --throughput -1 \
       --producer-props bootstrap.servers="$plain" compression.type=$c >/dev/null 2>&1
-    same "$v: java writes $c" "$c" "$(codec "java-$v-$c")"
   done
+  each_codec "$v: java" "java-$v" none gzip snappy lz4 zstd
 }
 
 kcat_client() {
   local c
   for c in none gzip snappy zstd; do # lz4 of this old librdkafka hangs on FindCoordinator, which comes with groups
     timeout 30 kcat -b "$plain" -P -t "kcat-$c" -z "$c" -X linger.ms=50 <"$work/lines" 2>"$work/stderr" || fail "kcat -P -z $c" "$(cat "$work/stderr")"
-    same "kcat -P writes $c" "$c" "$(codec "kcat-$c")"
     same "kcat -C reads $c" "$(cat "$work/lines")" "$(read_back "kcat-$c")"
   done
+  each_codec "kcat -P" kcat none gzip snappy zstd
   timeout 30 kcat -b "$plain" -P -t kcat-acks0 -X acks=0 <"$work/lines"
   for _ in $(seq 50); do [ "$(read_back kcat-acks0 | wc -l)" = 200 ] && break; done
   same "kcat -P with acks=0" 200 "$(read_back kcat-acks0 | wc -l)"
@@ -117,8 +125,7 @@ roundtrip("idempotence", "rdk-idempotent", **{"enable.idempotence": True})
 roundtrip("SCRAM-SHA-512", "rdk-scram", **{"bootstrap.servers": sasl, "security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "SCRAM-SHA-512",
           "sasl.username": "bob", "sasl.password": "scram-secret"})
 X
-  local c
-  for c in none gzip snappy lz4 zstd; do same "librdkafka 2.11+ writes $c" "$c" "$(codec "rdk-$c")"; done
+  each_codec "librdkafka" rdk none gzip snappy lz4 zstd
 }
 
 kafka_python() {
