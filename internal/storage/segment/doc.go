@@ -51,6 +51,10 @@
 // So whatever lies below it needs no check, and an index file beside a segment
 // below it is whole. Under FlushAlways the high watermark follows it.
 //
+// A clean stop syncs every log, writes the index files and the snapshot of
+// active segments that would be long to walk, then the checkpoint, then the
+// marker. Nothing else is written at a start than meta.properties.
+//
 // The leader epoch of every log is one counter in meta.properties, raised by
 // each start before anything else is written. A log notes it with its first
 // batch of that epoch.

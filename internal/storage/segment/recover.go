@@ -36,6 +36,7 @@ type recovery struct {
 func (l *Log) recoverAtStart() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.identify()
 	r := l.newRecovery(time.Now())
 	err := r.inventory()
 	if err == nil && l.mark.matches(r) {
@@ -47,6 +48,15 @@ func (l *Log) recoverAtStart() {
 	}
 	if err != nil {
 		l.report("open", err)
+	}
+}
+
+// identify believes the folder about its topic rather than the checkpoint, which
+// may be about an earlier life. It needs mu.
+func (l *Log) identify() {
+	id, err := readMetadata(l.store.o.FS, l.dir())
+	if err == nil && !id.IsZero() && id != l.id {
+		l.id, l.mark = id, nil
 	}
 }
 
@@ -101,11 +111,16 @@ func (r *recovery) walk() error {
 			seg.next.Store(r.end)
 			continue
 		}
+		next := seg.next.Load()
 		pos, reason := r.walkSegment(seg, last)
-		if errors.Is(reason, errUnreadable) {
+		switch {
+		case errors.Is(reason, errUnreadable):
 			return reason
-		}
-		if reason != nil {
+		case reason != nil && !last && next <= r.from && !r.l.cfg.Load().Strict:
+			r.gap(seg.base, "synced batches are damaged: "+reason.Error()) // what lies behind is not in doubt
+			r.end = next
+			seg.next.Store(next)
+		case reason != nil:
 			return r.cut(i, pos, reason)
 		}
 	}

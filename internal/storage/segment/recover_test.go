@@ -217,6 +217,32 @@ func TestMissingSegment(t *testing.T) {
 	stop(t, s)
 }
 
+// TestDamageInWhatWasSynced: it costs what is damaged, and not what lies behind.
+func TestDamageInWhatWasSynced(t *testing.T) {
+	o := testOptions(vfs.Memory(), "/data")
+	s := openStore(t, o)
+	l := openLog(t, s, small())
+	for i := range 20 {
+		appendBatch(t, l, batch(1, noon.UnixMilli(), fmt.Sprint("value ", i)))
+	}
+	stop(t, s)
+	edit(t, o.FS, secondSegment, func(b []byte) []byte { b[16] = 9; return b })
+	for _, snapshot := range listed(t, o.FS, snapshotSuffix) { // so that the segment is walked
+		if err := o.FS.Remove("/data/orders-0/" + snapshot); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s = openStore(t, o)
+	l = openLog(t, s, small())
+	if got := values(t, l, 12); len(got) != 8 {
+		t.Errorf("got %v", got)
+	}
+	if _, err := l.Read(storage.Read{Offset: 7, MaxBytes: 1000}); kafka.CodeOf(err) != kafka.KafkaStorageError {
+		t.Errorf("read of the damage: %v", err)
+	}
+	stop(t, s)
+}
+
 // TestDamagedHints: whatever is in the files that can be made anew, the
 // records are found.
 func TestDamagedHints(t *testing.T) {
@@ -291,6 +317,44 @@ func TestIndexThatLeadsAstray(t *testing.T) {
 		t.Errorf("got %v", got)
 	}
 	stop(t, s)
+}
+
+// TestNextLifeOfATopic: what the checkpoint says about a topic does not hold
+// for the next one of that name.
+func TestNextLifeOfATopic(t *testing.T) {
+	for name, written := range map[string]int{"not used": 0, "used": 3} {
+		t.Run(name, func(t *testing.T) {
+			o := testOptions(vfs.Memory(), "/data")
+			s := openStore(t, o)
+			l := openLog(t, s, plain())
+			for range 9 {
+				appendBatch(t, l, batch(1, 0, "old"))
+			}
+			if err := s.checkpoint(); err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Delete(orders, ordersID); err != nil {
+				t.Fatal(err)
+			}
+			s.work.Wait()
+			next, err := s.Open(orders, kafka.TopicID{9}, plain())
+			if err != nil {
+				t.Fatal(err)
+			}
+			for range written {
+				appendBatch(t, next, batch(1, 0, "new"))
+			}
+			kill(s)
+			s = openStore(t, o)
+			if next, err = s.Open(orders, kafka.TopicID{9}, plain()); err != nil {
+				t.Fatal(err)
+			}
+			if got := values(t, next, 0); len(got) != written {
+				t.Errorf("got %v", got)
+			}
+			stop(t, s)
+		})
+	}
 }
 
 func TestUnreadableFolderAnswersStorageError(t *testing.T) {
