@@ -106,9 +106,9 @@ func ParseMechanisms(list string) ([]string, error) {
 	return mechanisms, nil
 }
 
-// refused is the one answer to everything that a wrong name or password can
+// Refused is the one answer to everything that a wrong name or password can
 // cause: it must not say which of the two it was.
-func refused() *kafka.Error {
+func Refused() *kafka.Error {
 	return kafka.Errorf(kafka.SASLAuthenticationFailed, "authentication failed: unknown user or wrong password")
 }
 

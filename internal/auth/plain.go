@@ -35,7 +35,7 @@ func (p *plainLogin) step(token []byte) ([]byte, bool, *kafka.Error) {
 		check = nobody
 	}
 	if !check(password) {
-		return nil, false, refused()
+		return nil, false, Refused()
 	}
 	p.name = name
 	return []byte{}, true, nil

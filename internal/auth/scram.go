@@ -69,7 +69,7 @@ func (s *scramLogin) verify(token string) ([]byte, bool, *kafka.Error) {
 	match := s.proves(final.proof, text)
 	signature := s.mechanism.HMAC(s.credential.ServerKey, text)
 	if !match || !s.known {
-		return nil, false, refused()
+		return nil, false, Refused()
 	}
 	return []byte("v=" + base64.StdEncoding.EncodeToString(signature)), true, nil
 }

@@ -159,3 +159,12 @@ func TestMountedSecretIsFollowed(t *testing.T) {
 		}
 	}
 }
+
+// A user who is removed while a log-in is under way does not get in to stay.
+func TestRemovalBetweenTheStepsOfALogin(t *testing.T) {
+	b, path := startWithFile(t, credentials(t, carol))
+	p := dial(t, b.SASL)
+	all, _ := logInBy(p, carol.as(), func() { newFile(t, b, path, credentials(t, bob)) })
+	t.Logf("the log-in ended with %s", all[len(all)-1].ErrorCode)
+	p.mustEnd()
+}

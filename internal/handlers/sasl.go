@@ -11,6 +11,7 @@ import (
 	"kaasd/internal/auth"
 	"kaasd/internal/codec"
 	"kaasd/internal/codec/message"
+	"kaasd/internal/credstore"
 	"kaasd/internal/kafka"
 	"kaasd/internal/server"
 )
@@ -34,6 +35,7 @@ type saslExchange struct {
 	state     saslState
 	mechanism string
 	exchange  *auth.Exchange
+	began     *credstore.Snapshot // the credentials when it began
 }
 
 // raw says whether the next frame is a token without a request header.
@@ -74,24 +76,39 @@ func (s *session) begin(mechanism string) error {
 	if err != nil {
 		return err
 	}
-	s.sasl.mechanism, s.sasl.exchange = mechanism, exchange
+	s.sasl.mechanism, s.sasl.exchange, s.sasl.began = mechanism, exchange, s.h.Credentials()
 	return nil
 }
 
 // step takes one token of the exchange and keeps what comes of it.
 func (s *session) step(token []byte) ([]byte, error) {
 	reply, done, err := s.sasl.exchange.Step(token)
+	if done {
+		err = s.enter(s.sasl.exchange.Principal())
+	}
 	switch {
 	case err != nil:
 		s.countLogin(loginFailure)
 		s.h.log.Debug("log-in failed", append(s.who(), zap.String("mechanism", s.sasl.mechanism), zap.Error(err))...)
 	case done:
 		s.countLogin(loginSuccess)
-		s.login.Store(&login{principal: s.sasl.exchange.Principal()})
 		s.client = nil // that was anonymous
 		s.sasl = saslExchange{state: saslDone}
 	}
 	return reply, err
+}
+
+// enter makes the session that of a user, unless the user was removed while the
+// log-in was under way. The login is stored first: a removal that comes
+// later finds it and closes the session.
+func (s *session) enter(p kafka.Principal) error {
+	s.login.Store(&login{principal: p})
+	now := s.h.Credentials()
+	if now == s.sasl.began || !slices.Contains(credstore.Expelled(s.sasl.began, now), p.Name) {
+		return nil
+	}
+	s.login.Store(nil)
+	return auth.Refused()
 }
 
 func (s *session) countLogin(result string) {
