@@ -142,7 +142,7 @@ func (c *conn) peek() (n int, err error) {
 // socket over them would send a reset, which may overtake the answer.
 func (c *conn) linger() {
 	half, ok := c.nc.(interface{ CloseWrite() error })
-	if n, _ := c.peek(); !ok || n == 0 || half.CloseWrite() != nil {
+	if n, _ := c.peek(); !ok || n <= 0 || half.CloseWrite() != nil {
 		return
 	}
 	c.nc.SetReadDeadline(time.Now().Add(lingerTime))
