@@ -24,7 +24,11 @@ func parseSize(text string) (float64, error) {
 	if err != nil || !ok || math.IsNaN(v) || math.IsInf(v, 0) {
 		return 0, fmt.Errorf("%q is not a size (such as 1048576, 1MiB or 10MB)", text)
 	}
-	return v * factor, nil
+	bytes := v * factor
+	if whole := math.Round(bytes); math.Abs(bytes-whole) < 1e-9*whole {
+		return whole, nil // 1.1kB is 1100, not 1100.0000000000002
+	}
+	return bytes, nil
 }
 
 // splitUnit cuts text before its trailing letters.
@@ -58,7 +62,7 @@ func unitBytes(unit string) (float64, bool) {
 func formatSize(v float64) string {
 	for _, units := range [][]sizeUnit{binaryUnits, decimalUnits} {
 		for _, u := range units {
-			if n := v / u.bytes; v >= u.bytes && n*100 == math.Trunc(n*100) && n < 1e6 {
+			if n := v / u.bytes; v >= u.bytes && n*100 == math.Trunc(n*100) && n < 1024 {
 				return strconv.FormatFloat(n, 'f', -1, 64) + " " + u.name
 			}
 		}
