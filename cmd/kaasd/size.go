@@ -73,7 +73,7 @@ func formatSize(v float64) string {
 // roughSize writes v bytes as people say a measured number: 1.0 MiB, 214 MiB.
 func roughSize(v float64) string {
 	for _, u := range binaryUnits {
-		if n := v / u.bytes; n >= 1 {
+		if n := v / u.bytes; n >= 0.95 { // 1023 KiB is 1.0 MiB to people
 			if n < 100 {
 				return strconv.FormatFloat(n, 'f', 1, 64) + " " + u.name
 			}

@@ -148,3 +148,12 @@ func TestEntityText(t *testing.T) {
 		})
 	}
 }
+
+func TestRoughSize(t *testing.T) {
+	tests := map[float64]string{0: "0 B", 900: "900 B", 1 << 20: "1.0 MiB", 1_047_600: "1.0 MiB", 512 << 10: "512 KiB", 214 << 20: "214 MiB", 2.04 * (1 << 20): "2.0 MiB"}
+	for v, want := range tests {
+		if got := roughSize(v); got != want {
+			t.Errorf("roughSize(%v) = %q, want %q", v, got, want)
+		}
+	}
+}
