@@ -3,12 +3,13 @@ FROM docker.io/library/golang:1.26 AS build
 ARG TARGETOS=linux
 ARG TARGETARCH=amd64
 ARG VERSION=
+ARG REVISION=
 WORKDIR /src
 COPY go.mod go.sum ./
 RUN go mod download
 COPY . .
 RUN CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH go build -trimpath \
-      -ldflags "-s -w -X main.version=$VERSION" -o /out/usr/bin/kaasd ./cmd/kaasd \
+      -ldflags "-s -w -X main.version=$VERSION -X main.revision=$REVISION" -o /out/usr/bin/kaasd ./cmd/kaasd \
  && mkdir -p /out/etc/kaasd /out/var/lib/kaasd \
  && cp deploy/image/kaasd.yaml /out/etc/kaasd/kaasd.yaml
 

@@ -1,5 +1,6 @@
 GO       ?= go
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null)
+REVISION ?= $(shell git rev-parse --short HEAD 2>/dev/null)
 LDFLAGS  := -s -w -X main.version=$(VERSION)
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
@@ -13,5 +14,5 @@ fuzz:   ; scripts/fuzz.sh 30s
 bench:  ; $(GO) test -run '^$$' -bench . -benchmem ./...
 e2e:    build ; scripts/e2e.sh
 soak:   build ; scripts/soak.sh
-image:  ; docker build -t kaasd:latest --build-arg VERSION=$(VERSION) .
+image:  ; docker build -t kaasd:latest --build-arg VERSION=$(VERSION) --build-arg REVISION=$(REVISION) .
 clean:  ; rm -rf dist .cache

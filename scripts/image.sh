@@ -42,7 +42,7 @@ stand_ins() {
 
 stand_ins
 if podman build --isolation chroot --pull=never --format docker --platform linux/amd64 --build-arg VERSION=e2e \
-  "${mount_go[@]}" -v "$(go env GOMODCACHE):/go/pkg/mod" -t localhost/kaasd:e2e "$root" >"$work/build.log" 2>&1; then
+  --build-arg REVISION=e2e-revision "${mount_go[@]}" -v "$(go env GOMODCACHE):/go/pkg/mod" -v "$(go env GOCACHE):/root/.cache/go-build" -t localhost/kaasd:e2e "$root" >"$work/build.log" 2>&1; then
   pass "the Dockerfile builds"
 else
   fail "the Dockerfile builds" "$(tail -5 "$work/build.log")"; total; exit 1
@@ -52,10 +52,12 @@ size=$(inspect '{{.Size}}')
 [ "$size" -le $((25 * 1024 * 1024)) ] && pass "image of $size bytes is at most 25 MiB" || fail "image of $size bytes is at most 25 MiB"
 same "the user is not root" "65532:65532" "$(inspect '{{.Config.User}}')"
 same "the entry point is the binary" "[/usr/bin/kaasd] [start]" "$(inspect '{{.Config.Entrypoint}} {{.Config.Cmd}}')"
-has "the image has a health check" "$(inspect '{{json .Healthcheck}}{{json .HealthCheck}}' 2>/dev/null || podman image inspect localhost/kaasd:e2e)" 'usr/bin/kaasd.*health'
+has "the image has a health check" "$(inspect '{{json .HealthCheck}}')" '"/usr/bin/kaasd","health"'
+has "the labels tell version, revision and licence" "$(inspect '{{json .Labels}}')" 'licenses":"Apache-2.0","org.opencontainers.image.revision":"e2e-revision".*version":"e2e"'
 
 mkdir -p "$work/volume" && chown 65532:65532 "$work/volume"
-run() { podman run -d --name "$1" --network host --read-only --cap-drop all --security-opt no-new-privileges "${@:2}" >/dev/null; }
+# podman says on stderr that no systemd is there to run the health check by itself.
+run() { podman run -d --name "$1" --network host --read-only --cap-drop all --security-opt no-new-privileges "${@:2}" >/dev/null 2>&1; }
 kport=$(free_port) hport=$(free_port)
 run k -v "$work/volume:/var/lib/kaasd" localhost/kaasd:e2e start --listeners "PLAINTEXT://127.0.0.1:$kport" --http-listen "127.0.0.1:$hport"
 for _ in $(seq 100); do [ "$(curl -s -o /dev/null -w '%{http_code}' "http://127.0.0.1:$hport/readyz")" = 200 ] && break; sleep 0.1; done
@@ -66,7 +68,13 @@ podman exec k /usr/bin/kaasd health --http "http://127.0.0.1:$hport" >"$work/hea
 same "its settings come from the image's file" "/var/lib/kaasd" "$(podman exec k /usr/bin/kaasd config show -o json | python3 -c 'import json,sys
 d=json.load(sys.stdin); d=d.get("settings",d)
 print(next(s["value"] for s in d if s["key"]=="data.dir"))')"
-podman stop -t 35 k >/dev/null
+podman stop -t 35 k >/dev/null 2>&1
 same "SIGTERM stops it with 0" "0" "$(podman inspect k --format '{{.State.ExitCode}}')"
 [ -f "$work/volume/clean" ] && pass "and the data folder is clean" || fail "and the data folder is clean"
+
+# As it comes: a network of its own, a published port, the data in a volume.
+podman run -d --name d -p "127.0.0.1:$hport:9404" localhost/kaasd:e2e >/dev/null 2>"$work/stderr" || fail "it runs without any setting" "$(cat "$work/stderr")"
+for _ in $(seq 100); do podman healthcheck run d >"$work/health" 2>&1 && break; sleep 0.1; done
+podman healthcheck run d >"$work/health" 2>&1 && pass "its health check passes without any setting" || fail "its health check passes without any setting" "$(cat "$work/health")"
+has "the published port answers" "$(curl -s -m 5 "http://127.0.0.1:$hport/metrics")" '^kaasd_ready 1'
 total
