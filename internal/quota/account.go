@@ -9,8 +9,8 @@ import (
 
 // account is the buckets of one owner.
 type account struct {
+	buckets [kinds]bucket // first, so that they lie on whole cache lines
 	owner   kafka.Entity
-	buckets [kinds]bucket
 	series  series
 	history [kinds]*history // guarded by the Enforcer's mu
 }

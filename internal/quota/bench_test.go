@@ -88,7 +88,7 @@ func BenchmarkClient(b *testing.B) {
 	i := 0
 	for b.Loop() {
 		i = (i + 31337) % users
-		e.bind(names[i], "c")
+		e.find(names[i], "c")
 	}
 }
 

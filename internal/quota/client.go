@@ -1,6 +1,7 @@
 package quota
 
 import (
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -9,23 +10,22 @@ import (
 // be called together with everything; Take and Settle belong to the
 // connection's goroutine.
 type Client struct {
-	enforcer       *Enforcer
-	user, clientID string
-	bound          atomic.Pointer[binding]
-	turn           turn // of the connection's fetches
-}
+	enforcer *Enforcer
+	// generation is the one of the table that the buckets are of. It is
+	// stored after them.
+	generation atomic.Uint64
+	buckets    [kinds]atomic.Pointer[bucket] // nil: no quota
+	turn       turn                          // of the connection's fetches
 
-// binding is the buckets of a client as of a generation of the table.
-type binding struct {
-	generation uint64
-	buckets    [kinds]*bucket // nil: no quota
+	user, clientID string
+	mu             sync.Mutex // binds one at a time
 }
 
 // Client is the handle for a connection that speaks for user with that
 // client id; a null client id is the empty one.
 func (e *Enforcer) Client(user, clientID string) *Client {
 	c := &Client{enforcer: e, user: user, clientID: clientID}
-	c.bound.Store(e.bind(user, clientID))
+	c.bind()
 	return c
 }
 
@@ -52,10 +52,24 @@ func (c *Client) Take(k Kind, want int, now time.Time) Grant {
 }
 
 func (c *Client) bucket(k Kind) *bucket {
-	bound := c.bound.Load()
-	if bound.generation != c.enforcer.generation.Load() {
-		bound = c.enforcer.bind(c.user, c.clientID)
-		c.bound.Store(bound)
+	if c.generation.Load() != c.enforcer.generation.Load() {
+		c.bind()
 	}
-	return bound.buckets[k]
+	return c.buckets[k].Load()
+}
+
+// bind finds the client's buckets as of the current generation.
+func (c *Client) bind() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	generation := c.enforcer.generation.Load()
+	a := c.enforcer.find(c.user, c.clientID)
+	for k := range c.buckets {
+		if a == nil {
+			c.buckets[k].Store(nil)
+		} else {
+			c.buckets[k].Store(&a.buckets[k])
+		}
+	}
+	c.generation.Store(generation)
 }

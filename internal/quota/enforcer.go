@@ -83,20 +83,15 @@ func (e *Enforcer) open(owner kafka.Entity, now int64) *account {
 	return a
 }
 
-// bind finds the buckets of a client: those of the first level that has a
-// value for the key, else those of one that had a value and is still accounted
-// for.
-func (e *Enforcer) bind(user, clientID string) *binding {
-	b := &binding{generation: e.generation.Load()}
+// find gives the account of the first level that has one for the client: it
+// has a setting there, or had one and is still accounted for.
+func (e *Enforcer) find(user, clientID string) *account {
 	for _, level := range e.model.levels {
 		if a := e.accounts.get(level.stored(user, clientID)); a != nil {
-			for k := range a.buckets {
-				b.buckets[k] = &a.buckets[k]
-			}
-			break
+			return a
 		}
 	}
-	return b
+	return nil
 }
 
 // Run forgets who is idle and samples rates for Status, until ctx ends.
