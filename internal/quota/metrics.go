@@ -54,7 +54,7 @@ func (c collector) Describe(out chan<- *prometheus.Desc) {
 func (c collector) Collect(out chan<- prometheus.Metric) {
 	s := c.e.survey()
 	for k := range Kind(kinds) {
-		s.collectKind(out, c.e.meters[k])
+		s.collectKind(out, c.e.meters[k], c.e.model.levels[0].name)
 	}
 	gauge(out, configsDesc, s.base, sourceBase)
 	gauge(out, configsDesc, s.overrides, sourceOverride)
@@ -144,10 +144,10 @@ func (s *survey) add(a *account) {
 	}
 }
 
-func (s *survey) collectKind(out chan<- prometheus.Metric, m *meter) {
+func (s *survey) collectKind(out chan<- prometheus.Metric, m *meter, level string) {
 	quota, of := m.kind.String(), &s.kinds[m.kind]
-	counter(out, checksDesc, float64(of.all.checks-of.all.throttled), quota, "user", "within")
-	counter(out, checksDesc, float64(of.all.throttled), quota, "user", "throttled")
+	counter(out, checksDesc, float64(of.all.checks-of.all.throttled), quota, level, "within")
+	counter(out, checksDesc, float64(of.all.throttled), quota, level, "throttled")
 	counter(out, checksDesc, float64(m.unlimited.Load()), quota, levelNone, "unlimited")
 	gauge(out, mutedDesc, float64(m.muted.Load()), quota)
 	gauge(out, trackedDesc, of.tracked, quota)
