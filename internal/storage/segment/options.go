@@ -30,6 +30,17 @@ type Options struct {
 	// StrictTopics are the topics whose logs are opened with Config.Strict:
 	// the start does not touch them before they are.
 	StrictTopics []string
+
+	// Recovering, when set, is told at the start how far the check of the
+	// logs is, when the last stop was not clean. It may be called by several
+	// goroutines at once.
+	Recovering func(Recovery)
+}
+
+// Recovery is how far the check of the logs is.
+type Recovery struct {
+	Done, Total int    // partitions
+	Reading     string // folder of the one whose check began last
 }
 
 // DefaultOptions are Kafka's values where it has them; Dir must be set.

@@ -203,8 +203,7 @@ func (s *Store) recover() error {
 		return fmt.Errorf("list data folder %s: %w", s.o.Dir, err)
 	}
 	begun, found := time.Now(), map[kafka.TopicPartition]bool{}
-	var g errgroup.Group
-	g.SetLimit(recoverThreads)
+	var toCheck []*Log
 	for _, name := range names {
 		tp, ok := parseFolder(name)
 		if !ok {
@@ -216,12 +215,11 @@ func (s *Store) recover() error {
 			l = s.newLog(tp, kafka.TopicID{})
 			s.logs[tp] = l
 		}
-		if s.strict(tp) {
-			continue // its owner opens it, and gets the error
+		if !s.strict(tp) { // those are for their owner, who gets the error
+			toCheck = append(toCheck, l)
 		}
-		g.Go(func() error { l.recoverAtStart(); return nil })
 	}
-	err = g.Wait()
+	s.check(toCheck)
 	if len(found) > 0 {
 		s.log.Info("the last stop was not clean: the logs were checked", zap.Int("partitions", len(found)), zap.Duration("took", time.Since(begun)))
 	}
@@ -231,7 +229,27 @@ func (s *Store) recover() error {
 			s.lost[tp] = l.mark
 		}
 	}
-	return err
+	return nil
+}
+
+// check recovers logs, some at once, and tells how far it is.
+func (s *Store) check(logs []*Log) {
+	tell := s.o.Recovering
+	if tell == nil {
+		tell = func(Recovery) {}
+	}
+	var done atomic.Int64
+	var g errgroup.Group
+	g.SetLimit(recoverThreads)
+	for _, l := range logs {
+		g.Go(func() error {
+			tell(Recovery{Done: int(done.Load()), Total: len(logs), Reading: l.tp.String()})
+			l.recoverAtStart()
+			done.Add(1)
+			return nil
+		})
+	}
+	_ = g.Wait() // what is wrong with a log is that log's failure
 }
 
 // Open gives the log of a partition.
