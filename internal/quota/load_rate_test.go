@@ -37,11 +37,18 @@ func service(rate float64, conns, size int) time.Duration {
 }
 
 // measure is the long-run rate, from when every connection was throttled once.
+// It gives up when nothing holds the connections.
 func measure(l *load, rate float64, size int) float64 {
-	l.run(func() bool { return l.unmuted == 0 })
+	away := func() bool {
+		earned := rate * (1 + l.now.Sub(l.begin).Seconds())
+		return float64(l.charged) > 3*earned+float64(3*(len(l.perConn)+1)*size)
+	}
+	l.run(func() bool { return l.unmuted == 0 || away() })
 	from, charged, answers := l.now, l.charged, l.answers
 	span := time.Duration(max(400*float64(size)/rate, 1) * 1e9)
-	l.run(func() bool { return l.now.Sub(from) >= span && l.answers-answers >= 3*len(l.perConn) })
+	l.run(func() bool {
+		return away() || l.now.Sub(from) >= span && l.answers-answers >= 3*len(l.perConn)
+	})
 	return float64(l.charged-charged) / l.now.Sub(from).Seconds()
 }
 
