@@ -1,12 +1,8 @@
 package broker
 
 import (
-	"context"
-	"crypto/rand"
-	"errors"
 	"fmt"
 	"net"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -14,15 +10,12 @@ import (
 	"go.uber.org/zap"
 
 	"kaasd/internal/admin"
-	"kaasd/internal/auth"
 	"kaasd/internal/credstore"
 	"kaasd/internal/handlers"
 	"kaasd/internal/metadata"
 	"kaasd/internal/quota"
 	"kaasd/internal/server"
-	"kaasd/internal/storage"
 	"kaasd/internal/storage/segment"
-	"kaasd/internal/storage/vfs"
 )
 
 // Broker is the rooms joined: made by New, living in Run.
@@ -40,57 +33,35 @@ type Broker struct {
 	server      *server.Server
 	admin       *admin.Server
 
-	serving atomic.Bool
-	ready   chan struct{} // closed once clients are served
+	recovery atomic.Pointer[segment.Recovery] // how far the check of the logs is; nil: none
+	opened   atomic.Bool                      // the data folder and what lives in it
+	serving  atomic.Bool
+	ready    chan struct{} // closed once clients are served
 }
 
-// New opens everything a broker needs: the credentials, the data folder, the
-// sockets. What cannot be had is an error that names it, and then nothing is
-// left open. Nothing is served before Run.
+// New reads what the start stands on (the configuration, the credentials file)
+// and finds out whether the ports are free; what is wrong is an error that
+// names it. The admin side is bound then, so that it can tell of a recovery;
+// the data folder is not touched and no client is served before Run.
 func New(cfg Config, log *zap.Logger) (*Broker, error) {
-	b := &Broker{cfg: cfg, log: log, started: time.Now(), reg: prometheus.NewRegistry(), ready: make(chan struct{})}
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	if err := b.open(); err != nil {
-		b.close()
+	b := &Broker{cfg: cfg, log: log, started: time.Now(), reg: prometheus.NewRegistry(), ready: make(chan struct{})}
+	registerProcessMetrics(b.reg)
+	admin.RegisterMetrics(b.reg, cfg.Build, b.serving.Load)
+	b.quotas = quota.New(quota.UserModel(), quota.Options{Idle: cfg.Quota.Idle, MaxEntities: cfg.Quota.MaxEntities}, log, b.reg)
+	if err := b.openCredentials(); err != nil {
+		return nil, err
+	}
+	if err := server.Probe(cfg.Listeners); err != nil {
+		return nil, fmt.Errorf("listeners: %w", err)
+	}
+	b.admin = admin.New(admin.Options{Listen: cfg.HTTP.Listen, Lifecycle: cfg.HTTP.Lifecycle, Pprof: cfg.HTTP.Pprof}, b.pages(), log)
+	if err := b.admin.Listen(); err != nil {
 		return nil, err
 	}
 	return b, nil
-}
-
-// open joins the rooms from the ground up.
-func (b *Broker) open() error {
-	registerProcessMetrics(b.reg)
-	admin.RegisterMetrics(b.reg, b.cfg.Build, b.serving.Load)
-	if err := b.openCredentials(); err != nil {
-		return err
-	}
-	if err := b.probe(); err != nil {
-		return err
-	}
-	if err := b.openStorage(); err != nil {
-		return err
-	}
-	b.quotas = quota.New(quota.UserModel(), quota.Options{Idle: b.cfg.Quota.Idle, MaxEntities: b.cfg.Quota.MaxEntities}, b.log, b.reg)
-	if err := b.openHandlers(); err != nil {
-		return err
-	}
-	return b.openSockets()
-}
-
-// probe finds a taken port before the data folder is touched.
-func (b *Broker) probe() error {
-	if err := server.Probe(b.cfg.Listeners); err != nil {
-		return fmt.Errorf("listeners: %w", err)
-	}
-	if b.cfg.HTTP.Listen == "" {
-		return nil
-	}
-	if err := server.Probe([]server.Listener{{Address: b.cfg.HTTP.Listen}}); err != nil {
-		return fmt.Errorf("http.listen: %w", err)
-	}
-	return nil
 }
 
 func (b *Broker) openCredentials() error {
@@ -111,100 +82,6 @@ func (e *BadFile) Error() string { return e.err.Error() }
 
 // Unwrap is the fault.
 func (e *BadFile) Unwrap() error { return e.err }
-
-func (b *Broker) openStorage() error {
-	o := segment.DefaultOptions()
-	o.Dir, o.NodeID, o.ClusterID = b.cfg.DataDir, int32(b.cfg.NodeID), b.cfg.ClusterID
-	if b.cfg.DataDir == InMemory {
-		o.FS = vfs.Memory()
-	}
-	o.FlushInterval, o.FlushThreads, o.DiskReserve = b.cfg.Storage.FlushInterval, b.cfg.Storage.FlushThreads, b.cfg.Storage.DiskReserve
-	o.StrictTopics = []string{metadata.LogPartition.Topic}
-	store, err := segment.Open(o, b.log, b.reg)
-	if err != nil {
-		return err
-	}
-	b.store = store
-	log, err := store.Open(metadata.LogPartition, metadata.LogID, metadata.LogConfig())
-	if err != nil {
-		return fmt.Errorf("open the metadata log: %w", err)
-	}
-	properties, err := metadata.ParseProperties(b.cfg.properties())
-	if err != nil {
-		return err
-	}
-	b.metadata, err = metadata.Open(context.Background(), log, metadata.Options{
-		NodeID: b.cfg.NodeID, Properties: properties, Flush: b.cfg.Storage.Flush, FlushInterval: b.cfg.Storage.FlushInterval,
-	}, b.log, b.reg)
-	if err != nil {
-		return &BadFile{err}
-	}
-	b.dropOrphans()
-	b.reg.MustRegister(newLogSizes(b.sizes))
-	return nil
-}
-
-// dropOrphans deletes logs of topics that the metadata does not know: their
-// deletion was committed and the process ended before their files went.
-func (b *Broker) dropOrphans() {
-	image := b.metadata.Image()
-	for _, p := range b.store.Partitions() {
-		if p.TopicPartition == metadata.LogPartition {
-			continue
-		}
-		if t, ok := image.TopicByID(p.ID); ok && t.Name == p.Topic {
-			continue
-		}
-		b.log.Info("log of a deleted topic dropped", zap.Stringer("partition", p.TopicPartition))
-		if err := b.store.Delete(p.TopicPartition, p.ID); err != nil {
-			b.log.Warn("log of a deleted topic stays", zap.Stringer("partition", p.TopicPartition), zap.Error(err))
-		}
-	}
-}
-
-func (b *Broker) openHandlers() error {
-	authorizer, err := b.authorizer()
-	if err != nil {
-		return err
-	}
-	o := handlers.DefaultOptions()
-	o.NodeID, o.ClusterID, o.Mechanisms, o.MaxRequest = b.cfg.NodeID, b.store.ClusterID(), b.cfg.SASLMechanisms, b.cfg.Network.MaxRequest
-	o.SASL.SaltKey = make([]byte, 32)
-	if _, err := rand.Read(o.SASL.SaltKey); err != nil {
-		return fmt.Errorf("make the key of salts: %w", err)
-	}
-	b.handlers = handlers.New(o, handlers.Collaborators{
-		Metadata: b.metadata, Store: b.store, Quotas: b.quotas, Authorizer: authorizer,
-		Secrets: b.credentials, Credentials: b.credentials.Snapshot,
-	}, b.log, b.reg)
-	return nil
-}
-
-func (b *Broker) authorizer() (auth.Authorizer, error) {
-	if !b.cfg.Access.Enabled {
-		return auth.Everyone{}, nil
-	}
-	return auth.NewSuperUsers(strings.Join(b.cfg.Access.SuperUsers, ";"), b.cfg.Access.AllowEveryoneIfNoACL)
-}
-
-func (b *Broker) openSockets() error {
-	o := server.DefaultOptions()
-	o.Listeners = b.cfg.Listeners
-	n := b.cfg.Network
-	o.MaxConnections, o.MaxConnectionsPerIP = n.MaxConnections, n.MaxConnectionsPerIP
-	o.IdleTimeout, o.WriteTimeout = n.IdleTimeout, n.WriteTimeout
-	// What is left of shutdown.timeout when connections had to be cut is
-	// for the logs.
-	o.DrainTimeout = b.cfg.ShutdownTimeout * 4 / 5
-	o.MaxRequestBytes, o.RequestMemory = n.MaxRequest, n.RequestMemory
-	b.server = server.New(o, b.handlers, b.log, b.reg)
-	b.credentials.Subscribe(b.takeCredentials)
-	if err := b.server.Listen(); err != nil {
-		return fmt.Errorf("listeners: %w", err)
-	}
-	b.admin = admin.New(admin.Options{Listen: b.cfg.HTTP.Listen, Lifecycle: b.cfg.HTTP.Lifecycle, Pprof: b.cfg.HTTP.Pprof}, b.pages(), b.log)
-	return b.admin.Listen()
-}
 
 // takeCredentials puts a new credentials file in force: quotas, and the end of
 // the sessions of users it no longer holds.
@@ -229,21 +106,6 @@ func (b *Broker) takeCredentials(old, next *credstore.Snapshot) []zap.Field {
 	return []zap.Field{zap.Int("quotas_in_force", len(base)), zap.Int("quotas_applied", changed), zap.Int("hidden_by_overrides", hidden)}
 }
 
-// close lets go of what open took, when it could not take all of it.
-func (b *Broker) close() {
-	done, cancel := context.WithCancel(context.Background())
-	cancel()
-	if b.admin != nil {
-		_ = b.admin.Run(done)
-	}
-	if b.server != nil {
-		_ = b.server.Run(done)
-	}
-	if b.store != nil {
-		_ = b.store.Run(done)
-	}
-}
-
 // Ready is closed once every listener accepts.
 func (b *Broker) Ready() <-chan struct{} { return b.ready }
 
@@ -261,7 +123,3 @@ func (b *Broker) Fresh() bool { return b.store.Fresh() }
 
 // Reload reads the credentials file again.
 func (b *Broker) Reload(t credstore.Trigger) credstore.Result { return b.credentials.Reload(t) }
-
-var errStopTimeout = errors.New("shutdown.timeout passed before everything had stopped")
-
-var _ storage.Store = (*segment.Store)(nil)

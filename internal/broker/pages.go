@@ -2,6 +2,7 @@ package broker
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"kaasd/internal/admin"
@@ -10,10 +11,11 @@ import (
 	"kaasd/internal/quota"
 )
 
-// pages are what the admin side asks.
+// pages are what the admin side asks. They may be asked while the data folder
+// is being recovered.
 func (b *Broker) pages() admin.Deps {
 	return admin.Deps{
-		Alive:   b.store.Healthy,
+		Alive:   b.alive,
 		Checks:  b.checks,
 		Status:  b.status,
 		Quotas:  b.quotaPage,
@@ -26,28 +28,47 @@ func (b *Broker) pages() admin.Deps {
 	}
 }
 
+func (b *Broker) alive() error {
+	if !b.opened.Load() {
+		return nil
+	}
+	return b.store.Healthy()
+}
+
 func (b *Broker) checks() []admin.Check {
+	storage := admin.Check{Name: "storage", OK: true}
+	if err := b.alive(); err != nil {
+		storage.OK, storage.Detail = false, err.Error()
+	}
 	credentials := admin.Check{Name: "credentials", OK: true, Aside: true}
 	if s := b.credentials.Status(); s.Error != "" {
 		credentials.OK, credentials.Detail = false, s.Error
 	}
-	storage := admin.Check{Name: "storage", OK: true}
-	if err := b.store.Healthy(); err != nil {
-		storage.OK, storage.Detail = false, err.Error()
+	return []admin.Check{{Name: "listeners", OK: b.serving.Load()}, b.recoveryCheck(), storage, credentials}
+}
+
+func (b *Broker) recoveryCheck() admin.Check {
+	c := admin.Check{Name: "recovery", OK: b.opened.Load()}
+	if r := b.recovery.Load(); r != nil && !c.OK {
+		c.Detail = fmt.Sprintf("%d of %d partitions, reading %s", r.Done, r.Total, r.Reading)
 	}
-	return []admin.Check{{Name: "listeners", OK: b.serving.Load()}, storage, credentials}
+	return c
 }
 
 func (b *Broker) status() admin.Status {
-	image := b.metadata.Image()
 	s := admin.Status{
-		Version: b.cfg.Build.Version, Started: b.started, ClusterID: b.store.ClusterID(), NodeID: int32(b.cfg.NodeID),
-		QuotaModel: b.cfg.Quota.Model,
-		Data:       admin.Data{Dir: b.cfg.DataDir, SizeBytes: b.size()},
-		Counts: admin.Counts{Connections: b.server.Connections(), Topics: len(image.Topics()), Partitions: image.Partitions(),
-			Quotas: b.settings()},
+		Version: b.cfg.Build.Version, Started: b.started, NodeID: int32(b.cfg.NodeID), QuotaModel: b.cfg.Quota.Model,
+		Data:        admin.Data{Dir: b.cfg.DataDir},
+		Counts:      admin.Counts{Quotas: b.settings()},
 		Credentials: credentialsPage(b.credentials.Status()),
+		Listeners:   []admin.Listener{},
 	}
+	if !b.opened.Load() {
+		return s
+	}
+	image := b.metadata.Image()
+	s.ClusterID, s.Data.SizeBytes = b.store.ClusterID(), b.size()
+	s.Counts.Connections, s.Counts.Topics, s.Counts.Partitions = b.server.Connections(), len(image.Topics()), image.Partitions()
 	for _, l := range b.server.Listeners() {
 		s.Listeners = append(s.Listeners, admin.Listener{Name: l.Name, Protocol: string(l.Protocol), Address: l.Address, Advertised: l.Advertised()})
 	}

@@ -30,18 +30,23 @@ func enter(name string, run func(context.Context) error, ended chan<- *room) *ro
 	return r
 }
 
-// Run serves until ctx ends, then stops from the outside in: listeners,
-// connections, background work, storage, the admin side last. It returns nil
-// after a clean stop, and only when every goroutine it started has ended, but
-// for what shutdown.timeout cuts.
+// Run recovers the data folder and serves until ctx ends, then stops from the
+// outside in: listeners, connections, background work, storage, the admin side
+// last. It returns nil after a clean stop, and only when every goroutine it
+// started has ended, but for what shutdown.timeout cuts.
 func (b *Broker) Run(ctx context.Context) error {
 	ended := make(chan *room, 5)
+	http := enter("http", b.admin.Run, ended)
+	if err := b.open(); err != nil {
+		b.close()
+		return errors.Join(err, stop([]*room{http}, b.cfg.ShutdownTimeout))
+	}
 	rooms := []*room{ // in the order they stop
 		enter("server", b.server.Run, ended),
 		enter("credentials", b.credentials.Run, ended),
 		enter("quotas", b.quotas.Run, ended),
 		enter("storage", b.store.Run, ended),
-		enter("http", b.admin.Run, ended),
+		http,
 	}
 	b.serving.Store(true)
 	close(b.ready)
@@ -57,6 +62,8 @@ func (b *Broker) Run(ctx context.Context) error {
 	time.Sleep(b.cfg.ShutdownDelay)
 	return errors.Join(failure, stop(rooms, b.cfg.ShutdownTimeout))
 }
+
+var errStopTimeout = errors.New("shutdown.timeout passed before everything had stopped")
 
 // stop ends the rooms one after the other.
 func stop(rooms []*room, limit time.Duration) error {

@@ -1,9 +1,11 @@
 package broker_test
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"go.uber.org/zap"
 
@@ -66,6 +68,11 @@ func startsNot(changes ...func(*broker.Config)) error {
 	for _, change := range changes {
 		change(&c)
 	}
-	_, err := broker.New(c, zap.NewNop())
-	return err
+	b, err := broker.New(c, zap.NewNop())
+	if err != nil {
+		return err
+	}
+	ctx, stop := context.WithTimeout(context.Background(), time.Minute)
+	defer stop()
+	return b.Run(ctx)
 }

@@ -1,0 +1,150 @@
+package broker
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"strings"
+
+	"go.uber.org/zap"
+
+	"kaasd/internal/auth"
+	"kaasd/internal/handlers"
+	"kaasd/internal/kafka"
+	"kaasd/internal/metadata"
+	"kaasd/internal/server"
+	"kaasd/internal/storage/segment"
+	"kaasd/internal/storage/vfs"
+)
+
+// open takes the data folder, recovers it, and joins the rooms that stand on it.
+func (b *Broker) open() error {
+	if err := b.openStorage(); err != nil {
+		return err
+	}
+	if err := b.openHandlers(); err != nil {
+		return err
+	}
+	if err := b.openSockets(); err != nil {
+		return err
+	}
+	b.recovery.Store(nil)
+	b.opened.Store(true)
+	return nil
+}
+
+// close lets go of what open took, when it could not take all of it.
+func (b *Broker) close() {
+	done, cancel := context.WithCancel(context.Background())
+	cancel()
+	if b.server != nil {
+		_ = b.server.Run(done)
+	}
+	if b.store != nil {
+		_ = b.store.Run(done)
+	}
+}
+
+func (b *Broker) openStorage() error {
+	o := segment.DefaultOptions()
+	o.Dir, o.NodeID, o.ClusterID = b.cfg.DataDir, int32(b.cfg.NodeID), b.cfg.ClusterID
+	if b.cfg.DataDir == InMemory {
+		o.FS = vfs.Memory()
+	}
+	o.FlushInterval, o.FlushThreads, o.DiskReserve = b.cfg.Storage.FlushInterval, b.cfg.Storage.FlushThreads, b.cfg.Storage.DiskReserve
+	o.StrictTopics = []string{metadata.LogPartition.Topic}
+	o.Recovering = func(r segment.Recovery) { b.recovery.Store(&r) }
+	store, err := segment.Open(o, b.log, b.reg)
+	if err != nil {
+		return err
+	}
+	b.store = store
+	log, err := store.Open(metadata.LogPartition, metadata.LogID, metadata.LogConfig())
+	if err != nil {
+		return fmt.Errorf("open the metadata log: %w", err)
+	}
+	properties, err := metadata.ParseProperties(b.cfg.properties())
+	if err != nil {
+		return err
+	}
+	b.metadata, err = metadata.Open(context.Background(), log, metadata.Options{
+		NodeID: b.cfg.NodeID, Properties: properties, Flush: b.cfg.Storage.Flush, FlushInterval: b.cfg.Storage.FlushInterval,
+	}, b.log, b.reg)
+	if err != nil {
+		return &BadFile{err}
+	}
+	b.settleLogs()
+	b.reg.MustRegister(newLogSizes(b.sizes))
+	return nil
+}
+
+// settleLogs makes the folder agree with the metadata. Logs of topics that the
+// metadata does not know are deleted: the deletion was committed, and the
+// process ended before their files went. Those it knows are opened, which reads
+// nothing, so that the offsets of a folder that a power cut took are kept.
+func (b *Broker) settleLogs() {
+	image := b.metadata.Image()
+	for _, p := range b.store.Partitions() {
+		if p.TopicPartition == metadata.LogPartition {
+			continue
+		}
+		if t, ok := image.TopicByID(p.ID); ok && t.Name == p.Topic {
+			continue
+		}
+		b.log.Info("log of a deleted topic dropped", zap.Stringer("partition", p.TopicPartition))
+		if err := b.store.Delete(p.TopicPartition, p.ID); err != nil {
+			b.log.Warn("log of a deleted topic stays", zap.Stringer("partition", p.TopicPartition), zap.Error(err))
+		}
+	}
+	for _, t := range image.Topics() {
+		for n := range t.Partitions {
+			tp := kafka.TopicPartition{Topic: t.Name, Partition: n}
+			if _, err := b.store.Open(tp, t.ID, t.Settings.Log); err != nil {
+				b.log.Error("log out of service", zap.Stringer("partition", tp), zap.Error(err))
+			}
+		}
+	}
+}
+
+func (b *Broker) openHandlers() error {
+	authorizer, err := b.authorizer()
+	if err != nil {
+		return err
+	}
+	o := handlers.DefaultOptions()
+	o.NodeID, o.ClusterID, o.Mechanisms, o.MaxRequest = b.cfg.NodeID, b.store.ClusterID(), b.cfg.SASLMechanisms, b.cfg.Network.MaxRequest
+	o.SASL.SaltKey = make([]byte, 32)
+	if _, err := rand.Read(o.SASL.SaltKey); err != nil {
+		return fmt.Errorf("make the key of salts: %w", err)
+	}
+	b.handlers = handlers.New(o, handlers.Collaborators{
+		Metadata: b.metadata, Store: b.store, Quotas: b.quotas, Authorizer: authorizer,
+		Secrets: b.credentials, Credentials: b.credentials.Snapshot,
+	}, b.log, b.reg)
+	return nil
+}
+
+func (b *Broker) authorizer() (auth.Authorizer, error) {
+	if !b.cfg.Access.Enabled {
+		return auth.Everyone{}, nil
+	}
+	return auth.NewSuperUsers(strings.Join(b.cfg.Access.SuperUsers, ";"), b.cfg.Access.AllowEveryoneIfNoACL)
+}
+
+func (b *Broker) openSockets() error {
+	o := server.DefaultOptions()
+	o.Listeners = b.cfg.Listeners
+	n := b.cfg.Network
+	o.MaxConnections, o.MaxConnectionsPerIP = n.MaxConnections, n.MaxConnectionsPerIP
+	o.IdleTimeout, o.WriteTimeout = n.IdleTimeout, n.WriteTimeout
+	// What is left of shutdown.timeout when connections had to be cut is
+	// for the logs.
+	o.DrainTimeout = b.cfg.ShutdownTimeout * 4 / 5
+	o.MaxRequestBytes, o.RequestMemory = n.MaxRequest, n.RequestMemory
+	b.server = server.New(o, b.handlers, b.log, b.reg)
+	b.credentials.Subscribe(b.takeCredentials)
+	if err := b.server.Listen(); err != nil {
+		return fmt.Errorf("listeners: %w", err)
+	}
+	return nil
+}
