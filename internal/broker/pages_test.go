@@ -116,8 +116,8 @@ func TestStatusPage(t *testing.T) {
 
 func TestQuotaPages(t *testing.T) {
 	b, _ := startWithFile(t, fileQuota(`"producerMaxByteRatePerBroker":100`))
-	admin1 := dial(t, b.Plain)
-	admin1.alter("carol", set(kafka.ConsumerByteRate, 7), set(kafka.RequestPercentage, 50))
+	changes := dial(t, b.Plain)
+	changes.alter("carol", set(kafka.ConsumerByteRate, 7), set(kafka.RequestPercentage, 50))
 	throttle := dialAs(t, b.SASL, "alice", "a-secret").overdraw("t")
 	awaitMuted(t, b, "produce", 1)
 
@@ -126,7 +126,7 @@ func TestQuotaPages(t *testing.T) {
 		t.Fatalf("got %+v", all)
 	}
 	for path, want := range map[string]string{"/v1/quotas?user=alice": "alice", "/v1/quotas?throttled=true": "alice", "/v1/quotas?user=carol&limit=1": "carol"} {
-		if got := document[admin.Quotas](t, b, path).Entities; len(got) != 1 || got[0].Entity.User != want {
+		if got := document[admin.Quotas](t, b, path).Entities; len(got) != 1 || deref(got[0].Entity.User) != want {
 			t.Errorf("%s: %+v", path, got)
 		}
 	}
@@ -142,7 +142,7 @@ func TestQuotaPages(t *testing.T) {
 		t.Errorf("alice produces: %+v", produce)
 	}
 
-	admin1.alter("alice", set(kafka.ProducerByteRate, 200))
+	changes.alter("alice", set(kafka.ProducerByteRate, 200))
 	for _, q := range document[admin.Resolution](t, b, "/v1/quotas/resolve?user=alice&client_id=c").Quotas {
 		switch {
 		case q.Quota == "produce" && (q.Limit == nil || *q.Limit != 200 || q.Source != "override" || q.Level != "user" || len(q.Hidden) != 1):
