@@ -119,10 +119,8 @@ probe() {
   start_broker --credentials-file "$work/credentials.json"
   tool $version configs --bootstrap-server "$sasl" --command-config "$(client alice)" \
     --alter --entity-type users --entity-name alice --add-config producer_byte_rate=$limit >/dev/null
-  if out=$(loadgen --address "$sasl" --user alice --password alice-secret --mechanism PLAIN --mode produce --topic probe \
-    --connections 4 --duration "${PROBE_SECONDS:-20}s" --limit $limit --tolerance 1 2>&1); then
-    pass "probe: 10 MB/s held within 1 % of charged bytes: $out"
-  else fail "probe: 10 MB/s held within 1 % of charged bytes" "$out"; fi
+  hold "probe: 10 MB/s held within 1 % of charged bytes" "${PROBE_SECONDS:-20}" --address "$sasl" --user alice --password alice-secret \
+    --mechanism PLAIN --mode produce --topic probe --connections 4 --limit $limit
   for version in $kafka_versions; do
     out=$(tool $version producer-perf --topic probe --num-records 40000 --record-size 1000 --throughput -1 --print-metrics \
       --producer-props bootstrap.servers="$sasl" --producer.config "$(client alice)" 2>&1)

@@ -12,20 +12,15 @@ for user in ANONYMOUS alice; do
   "$kaasd" quota set --bootstrap-server "$plain" --user $user produce=10MB fetch=10MB >/dev/null || fail "kaasd quota set for $user"
 done
 
-# hold MODE CONNECTIONS BYTES USER: one load, its report beside the verdict.
-hold() {
-  local name="$1 of $4 over $2 connections" login=(--address "$plain") out
-  [ "$4" = ANONYMOUS ] || login=(--address "$sasl" --user "$4" --password "$4-secret" --mechanism SCRAM-SHA-512)
-  if out=$(loadgen "${login[@]}" --mode "$1" --topic "$1-$2-$4" --connections "$2" --bytes "$3" \
-    --duration "${seconds}s" --limit $limit --tolerance 1 2>&1); then
-    pass "$name: $(python3 -c 'import json,sys; d=json.loads(sys.argv[1]); print("%.0f bytes/s, %+.2f %%" % (d["rate"], d["error_percent"]))' "$out")"
-  else fail "$name" "$out"; fi
-}
 for user in ANONYMOUS alice; do
+  login=(--address "$plain")
+  [ $user = ANONYMOUS ] || login=(--address "$sasl" --user $user --password $user-secret --mechanism SCRAM-SHA-512)
   for mode in produce fetch; do
-    hold $mode 1 1000000 $user
-    hold $mode 20 200000 $user
-    hold $mode 100 50000 $user
+    for load in "1 1000000" "20 200000" "100 50000"; do
+      read -r connections bytes <<<"$load"
+      hold "$mode of $user, connections: $connections" "$seconds" "${login[@]}" --mode $mode --topic "$mode-$connections-$user" \
+        --connections "$connections" --bytes "$bytes" --limit $limit
+    done
   done
 done
 total
