@@ -95,7 +95,8 @@ func (b *Broker) takeCredentials(old, next *credstore.Snapshot) []zap.Field {
 	changed, hidden := b.quotas.SetBase(base)
 	gone := make(map[string]bool)
 	for _, name := range credstore.Expelled(old, next) {
-		gone[name] = true
+		// Who has a credential of the Kafka API can still log in.
+		gone[name] = !b.metadata.Image().HasScram(name)
 	}
 	if len(gone) > 0 {
 		b.server.CloseSessions(func(s server.Session) bool {

@@ -119,7 +119,8 @@ func (b *Broker) openHandlers() error {
 	}
 	b.handlers = handlers.New(o, handlers.Collaborators{
 		Metadata: b.metadata, Store: b.store, Quotas: b.quotas, Authorizer: authorizer,
-		Secrets: b.credentials, Credentials: b.credentials.Snapshot,
+		Secrets: secrets{b.metadata, b.credentials}, Credentials: b.credentials.Snapshot,
+		CloseSessions: func(match func(server.Session) bool) { b.server.CloseSessions(match) },
 	}, b.log, b.reg)
 	return nil
 }

@@ -1,82 +1,112 @@
 package broker_test
 
 import (
-	"encoding/base64"
-	"fmt"
-	"net/http"
-	"os"
-	"path/filepath"
-	"strings"
+	"crypto/pbkdf2"
 	"testing"
 
-	"go.uber.org/zap"
-	"go.uber.org/zap/zapcore"
-	"go.uber.org/zap/zaptest/observer"
-
-	"kaasd/internal/broker"
 	"kaasd/internal/broker/brokertest"
-	"kaasd/internal/codec/record"
-	"kaasd/internal/credstore"
+	"kaasd/internal/codec/message"
 	"kaasd/internal/kafka"
 )
 
-// No password, key, salt or record is in the log, not even at debug, nor in a
-// metric, a page or an error.
-func TestSecretsStayInTheHouse(t *testing.T) {
-	const password, other, payload = "Pl41nSecret", "Scr4mSecret", "R3cordData"
-	keys, err := credstore.NewScram(kafka.ScramSHA512, other)
+// give sets a credential over the Kafka API, as clients do.
+func (p *peer) give(a account) {
+	p.t.Helper()
+	const iterations = 4096
+	salt := []byte("a salt of the test")
+	salted, err := pbkdf2.Key(a.mechanism.Hash, a.password, salt, iterations, a.mechanism.KeySize())
 	if err != nil {
-		t.Fatal(err)
+		p.t.Fatal(err)
 	}
-	base := base64.StdEncoding.EncodeToString
-	file := fmt.Sprintf(`{"users":[{"username":"alice","authType":"plain","plainPassword":%q},{"username":"carol","authType":"scram-sha-512",`+
-		`"scram":{"salt":%q,"storedKey":%q,"serverKey":%q,"iterations":%d}}]}`, password, base(keys.Salt), base(keys.StoredKey), base(keys.ServerKey), keys.Iterations)
-	path := filepath.Join(t.TempDir(), "credentials.json")
-	if err := os.WriteFile(path, []byte(file), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	core, lines := observer.New(zapcore.DebugLevel)
-	b := brokertest.StartLogged(t, zap.New(core), func(c *broker.Config) {
-		c.CredentialsFile, c.HTTP.Lifecycle, c.HTTP.Pprof = path, true, true
+	p.alterScram(&message.AlterUserScramCredentialsRequest{Upsertions: []message.AlterUserScramCredentialsUpsertion{{
+		Name: a.name, Mechanism: int8(a.mechanism), Iterations: iterations, Salt: salt, SaltedPassword: salted,
+	}}})
+}
+
+func (p *peer) take(a account) {
+	p.t.Helper()
+	p.alterScram(&message.AlterUserScramCredentialsRequest{
+		Deletions: []message.AlterUserScramCredentialsDeletion{{Name: a.name, Mechanism: int8(a.mechanism)}},
 	})
-	dial(t, b.Plain).newTopic("t")
-	alice := dialAs(t, b.SASL, "alice", password)
-	alice.mustProduce("t", record.NewBuilder(record.None).Add(1, []byte(payload), []byte(payload)).Batch())
-	alice.produce("none", record.NewBuilder(record.None).Add(1, []byte(payload), []byte(payload)).Batch())
-	dial(t, b.SASL).logIn("alice", password+"x")
-	logInBy(dial(t, b.SASL), account{"carol", other, kafka.ScramSHA512}.as(), func() {})
-	logInBy(dial(t, b.SASL), account{"carol", password, kafka.ScramSHA512}.as(), func() {})
-	dial(t, b.Plain).raw(sized(header(0, 9), []byte(payload)))
-	var shown strings.Builder
-	rewrite(t, path, strings.Replace(file, base(keys.Salt), base(keys.Salt)+"!", 1))
-	_, _, body := ask(t, b, http.MethodPost, "/-/reload")
-	shown.WriteString(body)
-	rewrite(t, path, strings.Replace(file, `"plainPassword":"`+password+`"`, `"plainPassword":["`+password+`"]`, 1))
-	_, _, body = ask(t, b, http.MethodPost, "/-/reload")
-	shown.WriteString(body)
-	for _, p := range []string{"/", "/readyz?verbose", "/metrics", "/v1/status", "/v1/quotas", "/v1/quotas/resolve?user=alice"} {
-		_, body := page(t, b, p)
-		shown.WriteString(body)
-	}
-	b.Stop()
-	encoder := zapcore.NewJSONEncoder(zap.NewProductionEncoderConfig())
-	for _, line := range lines.All() {
-		text, err := encoder.EncodeEntry(line.Entry, line.Context)
-		if err != nil {
-			t.Fatal(err)
+}
+
+func (p *peer) alterScram(req *message.AlterUserScramCredentialsRequest) {
+	p.t.Helper()
+	for _, r := range call[message.AlterUserScramCredentialsResponse](p, 0, req).Results {
+		if r.ErrorCode != kafka.NoError {
+			p.t.Fatalf("%s: %s %s", r.User, r.ErrorCode, *r.ErrorMessage)
 		}
-		shown.WriteString(text.String())
 	}
-	if !strings.Contains(shown.String(), "alice") || lines.Len() < 10 {
-		t.Fatalf("only %d lines were logged", lines.Len())
+}
+
+// arrive logs in with SCRAM and gives the code of the last answer.
+func (p *peer) arrive(a account) kafka.Code {
+	p.t.Helper()
+	all, _ := logInBy(p, a.as(), func() {})
+	return all[len(all)-1].ErrorCode
+}
+
+// A credential of the Kafka API is good at once, over the file's, and until it
+// is removed; then the file's is good again.
+func TestLoginByGivenCredentials(t *testing.T) {
+	b, _ := startWithFile(t, credentials(t, carol))
+	admin := dial(t, b.Plain)
+	other := account{"carol", "another", kafka.ScramSHA512}
+	fresh := account{"fresh", "f-secret", kafka.ScramSHA256}
+	admin.give(other)
+	admin.give(fresh)
+	for who, want := range map[account]kafka.Code{carol: kafka.SASLAuthenticationFailed, other: kafka.NoError, fresh: kafka.NoError} {
+		if got := dial(t, b.SASL).arrive(who); got != want {
+			t.Errorf("%s with %s: %s", who.name, who.password, got)
+		}
 	}
-	for what, secret := range map[string]string{
-		"a password": password, "the other password": other, "a record": payload, "a salt": base(keys.Salt), "a stored key": base(keys.StoredKey), "a server key": base(keys.ServerKey),
-		"raw salt": string(keys.Salt),
-	} {
-		if at := strings.Index(shown.String(), secret); at >= 0 {
-			from, to := max(0, at-200), min(shown.Len(), at+100)
-			t.Errorf("%s is shown: %s", what, shown.String()[from:to])
+	session := dial(t, b.SASL)
+	session.arrive(other)
+	admin.take(other)
+	session.versions() // the file still knows her
+	for who, want := range map[account]kafka.Code{carol: kafka.NoError, other: kafka.SASLAuthenticationFailed} {
+		if got := dial(t, b.SASL).arrive(who); got != want {
+			t.Errorf("after the removal, %s with %s: %s", who.name, who.password, got)
+		}
+	}
+}
+
+// Whose last credential is removed loses the sessions; the one who asks for it
+// himself gets the answer first.
+func TestRemovedCredentialsEndSessions(t *testing.T) {
+	b := brokertest.Start(t)
+	admin := dial(t, b.Plain)
+	one, two := account{"u", "one", kafka.ScramSHA256}, account{"u", "two", kafka.ScramSHA512}
+	admin.give(one)
+	admin.give(two)
+	stays := dial(t, b.SASL)
+	admin.give(account{"v", "v", kafka.ScramSHA256})
+	stays.arrive(account{"v", "v", kafka.ScramSHA256})
+	session, asks := dial(t, b.SASL), dial(t, b.SASL)
+	session.arrive(one)
+	asks.arrive(two)
+	admin.take(two)
+	session.versions()
+	asks.take(one)
+	asks.mustEnd()
+	session.mustEnd()
+	stays.versions()
+}
+
+// Users stay, and removed ones stay removed, over restarts.
+func TestGivenCredentialsSurviveRestarts(t *testing.T) {
+	folder := withFolder(t)
+	b := brokertest.Start(t, folder)
+	admin := dial(t, b.Plain)
+	stays, goes := account{"stays", "s", kafka.ScramSHA512}, account{"goes", "g", kafka.ScramSHA512}
+	admin.give(stays)
+	admin.give(goes)
+	admin.take(goes)
+	b.Stop()
+	b = brokertest.Start(t, folder)
+	for who, want := range map[account]kafka.Code{stays: kafka.NoError, goes: kafka.SASLAuthenticationFailed} {
+		if got := dial(t, b.SASL).arrive(who); got != want {
+			t.Errorf("%s: %s", who.name, got)
 		}
 	}
 }

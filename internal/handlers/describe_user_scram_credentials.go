@@ -1,16 +1,22 @@
 package handlers
 
 import (
+	"slices"
+
 	"kaasd/internal/codec/message"
-	"kaasd/internal/credstore"
 	"kaasd/internal/kafka"
 )
 
 // DescribeUserScramCredentials (key 50, KIP-554): v0, flexible. It tells which
-// mechanisms a user can log in with, and never salts or keys.
+// mechanisms a user can log in with, whoever gives the credentials: those set
+// over the Kafka API and those of the credentials file. Salts and keys are never
+// told.
 //
 // A user of the credentials file whose entry has no SCRAM keys has no SCRAM
 // credentials: 91, or left out when all are asked for.
+//
+// Differs from Kafka: a denied request gets no results (Kafka: one with an empty
+// name for each user asked, and no answer at all when all are asked for).
 func (h *Handlers) describeUserScramCredentials(c *call, req *message.DescribeUserScramCredentialsRequest) (*message.DescribeUserScramCredentialsResponse, error) {
 	if err := c.allow(kafka.OpDescribe, kafka.Cluster); err != nil {
 		return &message.DescribeUserScramCredentialsResponse{
@@ -20,20 +26,17 @@ func (h *Handlers) describeUserScramCredentials(c *call, req *message.DescribeUs
 	resp := &message.DescribeUserScramCredentialsResponse{
 		ErrorMessage: new(string), Results: []message.DescribeUserScramCredentialsResponseResult{},
 	}
-	users := h.Credentials()
 	if len(req.Users) == 0 {
-		for _, u := range users.Sorted() {
-			if u.Scram != nil {
-				resp.Results = append(resp.Results, describedScram(u))
-			}
+		for _, user := range c.scramUsers() {
+			resp.Results = append(resp.Results, describedScrams(user, h.scramsOf(user)))
 		}
 		return resp, nil
 	}
-	resp.Results = c.askedScrams(req, users)
+	resp.Results = c.askedScrams(req)
 	return resp, nil
 }
 
-func (c *call) askedScrams(req *message.DescribeUserScramCredentialsRequest, users *credstore.Snapshot) []message.DescribeUserScramCredentialsResponseResult {
+func (c *call) askedScrams(req *message.DescribeUserScramCredentialsRequest) []message.DescribeUserScramCredentialsResponseResult {
 	results := []message.DescribeUserScramCredentialsResponseResult{}
 	times := map[string]int{}
 	for _, asked := range req.Users {
@@ -45,14 +48,14 @@ func (c *call) askedScrams(req *message.DescribeUserScramCredentialsRequest, use
 			continue
 		}
 		told[asked.Name] = true
-		u := users.Users[asked.Name]
+		credentials := c.h.scramsOf(asked.Name)
 		switch {
 		case times[asked.Name] > 1:
 			results = append(results, c.noScram(asked.Name, kafka.Errorf(kafka.DuplicateResource, "user %q is named more than once", asked.Name)))
-		case u == nil || u.Scram == nil:
+		case len(credentials) == 0:
 			results = append(results, c.noScram(asked.Name, kafka.Errorf(kafka.ResourceNotFound, "user %q has no SCRAM credentials", asked.Name)))
 		default:
-			results = append(results, describedScram(u))
+			results = append(results, describedScrams(asked.Name, credentials))
 		}
 	}
 	return results
@@ -65,11 +68,35 @@ func (c *call) noScram(user string, err error) message.DescribeUserScramCredenti
 	}
 }
 
-func describedScram(u *credstore.User) message.DescribeUserScramCredentialsResponseResult {
-	return message.DescribeUserScramCredentialsResponseResult{
-		User: u.Username, ErrorMessage: new(string),
-		CredentialInfos: []message.DescribeUserScramCredentialsResponseCredential{
-			{Mechanism: int8(u.Scram.Mechanism), Iterations: int32(u.Scram.Iterations)},
-		},
+func describedScrams(user string, credentials []kafka.ScramCredential) message.DescribeUserScramCredentialsResponseResult {
+	result := message.DescribeUserScramCredentialsResponseResult{User: user, ErrorMessage: new(string)}
+	for _, c := range credentials {
+		result.CredentialInfos = append(result.CredentialInfos, message.DescribeUserScramCredentialsResponseCredential{
+			Mechanism: int8(c.Mechanism), Iterations: int32(c.Iterations),
+		})
 	}
+	return result
+}
+
+// scramsOf are the credentials that are in force for a user, whoever gives them.
+func (h *Handlers) scramsOf(user string) []kafka.ScramCredential {
+	var all []kafka.ScramCredential
+	for _, m := range kafka.ScramMechanisms {
+		if c, ok := h.Secrets.Scram(user, m); ok {
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+// scramUsers are the users with SCRAM credentials, by name.
+func (c *call) scramUsers() []string {
+	names := c.image.ScramUsers()
+	for name, u := range c.h.Credentials().Users {
+		if u.Scram != nil && !c.image.HasScram(name) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
 }

@@ -57,6 +57,8 @@ type Collaborators struct {
 	Secrets    auth.Secrets
 	// Credentials is the credentials file's content as it is now.
 	Credentials func() *credstore.Snapshot
+	// CloseSessions ends the connections whose session matches.
+	CloseSessions func(match func(server.Session) bool)
 }
 
 // Handlers answers every request of a broker.

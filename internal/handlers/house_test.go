@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"net"
+	"sync"
 	"testing"
 	"time"
 
@@ -33,7 +34,24 @@ type house struct {
 	registry *prometheus.Registry
 	lines    *observer.ObservedLogs
 	users    *credstore.Snapshot
+	closed   []func(server.Session) bool // what CloseSessions was asked
+	stop     func()                      // lets another house have its store
 }
+
+// secretsOf joins the metadata and the credentials file as the broker does.
+type secretsOf struct {
+	house *house
+	meta  *metadata.Store
+}
+
+func (s secretsOf) Scram(user string, m kafka.ScramMechanism) (kafka.ScramCredential, bool) {
+	if c, ok := s.meta.Image().Scram(user, m); ok {
+		return c, true
+	}
+	return s.house.users.Scram(user, m)
+}
+
+func (s secretsOf) Plain(user string) (func(string) bool, bool) { return s.house.users.Plain(user) }
 
 // setup is what a test may choose of its house.
 type setup struct {
@@ -42,11 +60,12 @@ type setup struct {
 	properties  map[string]string
 	credentials string
 	flush       storage.Flush
+	fs          vfs.FS // what the store is on
 }
 
 func newHouse(t *testing.T, choose ...func(*setup)) *house {
 	t.Helper()
-	s := setup{Options: DefaultOptions(), authorizer: auth.Everyone{}, credentials: `{"users":[]}`}
+	s := setup{Options: DefaultOptions(), authorizer: auth.Everyone{}, credentials: `{"users":[]}`, fs: vfs.Memory()}
 	s.NodeID, s.ClusterID = 1, "cluster-of-the-test-xx"
 	s.SASL.SaltKey = []byte("0123456789abcdef")
 	s.Mechanisms = []string{auth.ScramSHA512, auth.ScramSHA256, auth.Plain}
@@ -62,7 +81,7 @@ func newHouse(t *testing.T, choose ...func(*setup)) *house {
 		t.Fatal(err)
 	}
 	r.users = users
-	r.store = openStore(t, log)
+	r.store, r.stop = openStore(t, s.fs, log)
 	metaLog, err := r.store.Open(metadata.LogPartition, metadata.LogID, metadata.LogConfig())
 	if err != nil {
 		t.Fatal(err)
@@ -74,17 +93,19 @@ func newHouse(t *testing.T, choose ...func(*setup)) *house {
 	}
 	quotas := quota.New(quota.UserModel(), quota.DefaultOptions(), log, r.registry)
 	r.Handlers = New(s.Options, Collaborators{
-		Metadata: meta, Store: r.store, Quotas: quotas, Authorizer: s.authorizer, Secrets: users,
-		Credentials: func() *credstore.Snapshot { return r.users },
+		Metadata: meta, Store: r.store, Quotas: quotas, Authorizer: s.authorizer, Secrets: secretsOf{r, meta},
+		Credentials:   func() *credstore.Snapshot { return r.users },
+		CloseSessions: func(match func(server.Session) bool) { r.closed = append(r.closed, match) },
 	}, log, r.registry)
 	return r
 }
 
-// openStore opens a store in memory, which runs as long as the test.
-func openStore(t *testing.T, log *zap.Logger) *segment.Store {
+// openStore opens a store in memory, which runs as long as the test, or until
+// it is stopped.
+func openStore(t *testing.T, fs vfs.FS, log *zap.Logger) (*segment.Store, func()) {
 	t.Helper()
 	o := segment.DefaultOptions()
-	o.FS, o.Dir, o.NodeID = vfs.Memory(), "/data", 1
+	o.FS, o.Dir, o.NodeID = fs, "/data", 1
 	store, err := segment.Open(o, log, prometheus.NewRegistry())
 	if err != nil {
 		t.Fatal(err)
@@ -92,13 +113,14 @@ func openStore(t *testing.T, log *zap.Logger) *segment.Store {
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- store.Run(ctx) }()
-	t.Cleanup(func() {
+	end := sync.OnceFunc(func() {
 		stop()
 		if err := <-ended; err != nil {
 			t.Error(err)
 		}
 	})
-	return store
+	t.Cleanup(end)
+	return store, end
 }
 
 var (

@@ -111,6 +111,18 @@ func (s *session) enter(p kafka.Principal) error {
 	return auth.Refused()
 }
 
+// arrive takes who logged in as the session's own. A user may have been removed
+// since the log-in began; whoever removed him closes the sessions that had
+// arrived, so the look at what is left comes after.
+func (s *session) arrive(p kafka.Principal) error {
+	s.login.Store(&login{principal: p})
+	if s.h.knows(p.Name) {
+		return nil
+	}
+	s.login.Store(nil)
+	return kafka.Errorf(kafka.SASLAuthenticationFailed, "authentication failed: the user was removed meanwhile")
+}
+
 func (s *session) countLogin(result string) {
 	s.h.metrics.logins.WithLabelValues(s.conn.Listener.Name, s.sasl.mechanism, result).Inc()
 }

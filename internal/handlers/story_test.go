@@ -13,18 +13,23 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
+	"kaasd/internal/auth"
 	"kaasd/internal/codec"
 	"kaasd/internal/codec/message"
 	"kaasd/internal/kafka"
+	"kaasd/internal/storage/vfs"
 )
 
 // story is what Apache Kafka 4.4.0 answered to a list of requests, recorded.
 type story struct {
-	Why   string
-	Steps []storyStep
+	Why    string
+	Config string // acl: with an authorizer whose super user is admin
+	Steps  []storyStep
 }
 
 type storyStep struct {
+	Restart     bool
+	Principal   string // who asks; empty: somebody without a log-in
 	API         string
 	Version     int16
 	RequestHex  string `json:"request_hex"`
@@ -51,12 +56,45 @@ func TestStories(t *testing.T) {
 			if err := json.Unmarshal(text, &s); err != nil {
 				t.Fatal(err)
 			}
-			r := newHouse(t)
+			fs := vfs.Memory()
+			r := newHouse(t, ofStory(s, fs))
 			for i, step := range s.Steps {
+				if step.Restart {
+					r.stop()
+					r = newHouse(t, ofStory(s, fs))
+					continue
+				}
 				playStep(t, r, fmt.Sprintf("step %d %s", i, step.Note), step)
 			}
 		})
 	}
+}
+
+// ofStory is the house that a story is told of.
+func ofStory(s story, fs vfs.FS) func(*setup) {
+	return func(set *setup) {
+		set.fs = fs
+		if s.Config == "acl" {
+			set.credentials = storyUsers
+		}
+	}
+}
+
+const storyUsers = `{"users":[{"username":"admin","authType":"plain","plainPassword":"admin-secret"},
+	{"username":"alice","authType":"plain","plainPassword":"alice-secret"},{"username":"bob","authType":"plain","plainPassword":"bob-secret"},
+	{"username":"carol","authType":"plain","plainPassword":"carol-secret"},{"username":"dave","authType":"plain","plainPassword":"dave-secret"}]}`
+
+// connectAs is a connection of somebody, logged in if it has a name.
+func (r *house) connectAs(user string) *caller {
+	if user == "" {
+		return r.connect(plainListener)
+	}
+	c := r.connect(saslListener)
+	handshake(c, 1, auth.Plain)
+	if resp := authenticate(c, 2, "\x00"+user+"\x00"+user+"-secret"); resp.ErrorCode != kafka.NoError {
+		r.t.Fatalf("%s cannot log in: %s", user, resp.ErrorCode)
+	}
+	return c
 }
 
 func playStep(t *testing.T, r *house, name string, step storyStep) {
@@ -66,7 +104,7 @@ func playStep(t *testing.T, r *house, name string, step storyStep) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := r.connect(plainListener)
+	c := r.connectAs(step.Principal)
 	header := c.frame(api.Key, step.Version, emptyMessage{})
 	if api.IsFlexible(step.Version) {
 		header = header[:len(header)-1] // the tags of the empty body

@@ -33,6 +33,7 @@ func (h *Handlers) table() []route {
 		on(48, 0, 1, h.describeClientQuotas),
 		on(49, 0, 1, h.alterClientQuotas),
 		on(50, 0, 0, h.describeUserScramCredentials),
+		on(51, 0, 0, h.alterUserScramCredentials),
 		on(60, 0, 2, h.describeCluster),
 	}
 }

@@ -19,6 +19,15 @@ const (
 	ScramSHA512  ScramMechanism = 2
 )
 
+// ScramMechanisms are those kaasd knows, in order of their numbers.
+var ScramMechanisms = []ScramMechanism{ScramSHA256, ScramSHA512}
+
+// What a SCRAM credential set over the Kafka API may be made with (KIP-554).
+const (
+	MinScramIterations = 4096
+	MaxScramIterations = 16384
+)
+
 // What a new SCRAM credential is made with, and what a client sees of a user
 // that does not exist.
 const (
@@ -79,13 +88,19 @@ func NewScramCredential(m ScramMechanism, password string, salt []byte, iteratio
 	if err != nil {
 		return ScramCredential{}, fmt.Errorf("derive %s keys: %w", m, err)
 	}
+	return SaltedScramCredential(m, salted, salt, iterations), nil
+}
+
+// SaltedScramCredential derives the credential of a password that was salted
+// and hashed before: what a broker gets instead of the password (KIP-554).
+func SaltedScramCredential(m ScramMechanism, salted, salt []byte, iterations int) ScramCredential {
 	return ScramCredential{
 		Mechanism:  m,
 		Salt:       salt,
 		StoredKey:  m.Sum(m.HMAC(salted, "Client Key")),
 		ServerKey:  m.HMAC(salted, "Server Key"),
 		Iterations: iterations,
-	}, nil
+	}
 }
 
 // String names the kind of credential and none of its keys.

@@ -169,6 +169,10 @@ func decode(kind string, value []byte) (c Change, known bool, err error) {
 		c, err = decodeAs[BrokerConfigsSet](value)
 	case ProducerIDsReserved{}.kind():
 		c, err = decodeAs[ProducerIDsReserved](value)
+	case ScramCredentialSet{}.kind():
+		c, err = decodeAs[ScramCredentialSet](value)
+	case ScramCredentialRemoved{}.kind():
+		c, err = decodeAs[ScramCredentialRemoved](value)
 	default:
 		return nil, false, nil
 	}

@@ -18,9 +18,10 @@ type Image struct {
 	plain      TopicSettings // of a topic without overrides
 	topics     []*Topic      // by name
 	partitions int
-	byName     shards[string]
-	byID       shards[kafka.TopicID]
-	byFolded   shards[string]               // '.' and '_' made equal
+	byName     shards[string, *Topic]
+	byID       shards[kafka.TopicID, *Topic]
+	byFolded   shards[string, *Topic] // '.' and '_' made equal
+	scrams     shards[scramKey, *kafka.ScramCredential]
 	brokers    map[string]map[string]string // overrides by broker; "" is for all brokers
 }
 
@@ -35,7 +36,10 @@ type Topic struct {
 
 // newImage is the image of an empty log.
 func newImage(env *Options) *Image {
-	m := &Image{env: env, byName: newShards(hashName), byID: newShards(hashID), byFolded: newShards(hashName)}
+	m := &Image{
+		env: env, byName: newShards[string, *Topic](hashName), byID: newShards[kafka.TopicID, *Topic](hashID),
+		byFolded: newShards[string, *Topic](hashName), scrams: newShards[scramKey, *kafka.ScramCredential](scramKey.hash),
+	}
 	m.resolve()
 	return m
 }

@@ -2,6 +2,7 @@ package metadata
 
 import (
 	"hash/maphash"
+	"iter"
 	"maps"
 
 	"kaasd/internal/kafka"
@@ -9,12 +10,11 @@ import (
 
 const shardCount = 256
 
-// shards is a map of topics that is copied in pieces: an edited copy shares
-// each piece with its original until it writes to it. With 10,000 topics a
-// piece holds 40.
-type shards[K comparable] struct {
+// shards is a map that is copied in pieces: an edited copy shares each piece
+// with its original until it writes to it. With 10,000 topics a piece holds 40.
+type shards[K comparable, V any] struct {
 	hash   func(K) uint8
-	pieces *[shardCount]map[K]*Topic
+	pieces *[shardCount]map[K]V
 	own    *[shardCount]bool // pieces that this copy may write to; nil: none
 }
 
@@ -22,31 +22,45 @@ var seed = maphash.MakeSeed()
 
 func hashName(name string) uint8    { return uint8(maphash.String(seed, name)) }
 func hashID(id kafka.TopicID) uint8 { return id[len(id)-1] } // ids are random
-func newShards[K comparable](hash func(K) uint8) shards[K] {
-	return shards[K]{hash: hash, pieces: new([shardCount]map[K]*Topic)}
+
+func newShards[K comparable, V any](hash func(K) uint8) shards[K, V] {
+	return shards[K, V]{hash: hash, pieces: new([shardCount]map[K]V)}
 }
 
-func (s *shards[K]) get(key K) (*Topic, bool) {
-	t, ok := s.pieces[s.hash(key)][key]
-	return t, ok
+func (s *shards[K, V]) get(key K) (V, bool) {
+	v, ok := s.pieces[s.hash(key)][key]
+	return v, ok
+}
+
+// all is everything, in no order.
+func (s *shards[K, V]) all() iter.Seq2[K, V] {
+	return func(yield func(K, V) bool) {
+		for _, piece := range s.pieces {
+			for key, v := range piece {
+				if !yield(key, v) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // edit is a copy that may be written to.
-func (s *shards[K]) edit() shards[K] {
+func (s *shards[K, V]) edit() shards[K, V] {
 	pieces := *s.pieces
-	return shards[K]{hash: s.hash, pieces: &pieces, own: new([shardCount]bool)}
+	return shards[K, V]{hash: s.hash, pieces: &pieces, own: new([shardCount]bool)}
 }
 
-func (s *shards[K]) put(key K, t *Topic) { s.piece(key)[key] = t }
-func (s *shards[K]) remove(key K)        { delete(s.piece(key), key) }
+func (s *shards[K, V]) put(key K, v V) { s.piece(key)[key] = v }
+func (s *shards[K, V]) remove(key K)   { delete(s.piece(key), key) }
 
-func (s *shards[K]) piece(key K) map[K]*Topic {
+func (s *shards[K, V]) piece(key K) map[K]V {
 	i := s.hash(key)
 	if !s.own[i] {
 		s.own[i] = true
 		s.pieces[i] = maps.Clone(s.pieces[i])
 		if s.pieces[i] == nil {
-			s.pieces[i] = map[K]*Topic{}
+			s.pieces[i] = map[K]V{}
 		}
 	}
 	return s.pieces[i]
