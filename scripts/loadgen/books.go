@@ -42,6 +42,9 @@ func settle(entries []entry, connections int, limit float64) (report, error) {
 			r.Throttled++
 		}
 	}
+	if err := muted(entries, connections); err != nil {
+		return r, err
+	}
 	begin := time.Duration(0)
 	if limit > 0 {
 		var err error
@@ -71,6 +74,32 @@ func settle(entries []entry, connections int, limit float64) (report, error) {
 	}
 	r.PerConnectionMin, r.PerConnectionMax = slices.Min(per), slices.Max(per)
 	return r, nil
+}
+
+// muted says whether connections were held for as long as was announced: the
+// next answer of one must not come much before its throttle has passed. Single
+// answers may be late on a busy machine, so each connection's are added up.
+func muted(entries []entry, connections int) error {
+	const slack, share = 500 * time.Millisecond, 0.9
+	type held struct {
+		answers                         int
+		first, last, announced, pending time.Duration
+	}
+	all := make([]held, connections)
+	for _, e := range entries {
+		h := &all[e.connection]
+		if h.answers++; h.answers == 1 {
+			h.first = e.at
+		}
+		h.announced += h.pending
+		h.last, h.pending = e.at, e.throttle
+	}
+	for i, h := range all {
+		if took := h.last - h.first; float64(h.announced)*share > float64(took+slack) {
+			return fmt.Errorf("connection %d was throttled for %v within %v: the broker announces and does not mute", i, h.announced, took)
+		}
+	}
+	return nil
 }
 
 // allThrottled is when the last connection has been throttled for the first

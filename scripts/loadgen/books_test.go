@@ -55,6 +55,20 @@ func TestBooksNeedThrottles(t *testing.T) {
 	}
 }
 
+// TestBooksNeedMutes: a broker that announces throttles and reads on anyway
+// does not pass, however well its announcements add up.
+func TestBooksNeedMutes(t *testing.T) {
+	b := &bucket{limit: 1e7, empty: -time.Second}
+	var entries []entry
+	for now := time.Duration(0); now < 8*time.Second; now += 10 * time.Millisecond {
+		throttle := b.charge(now, 1<<20)
+		entries = append(entries, entry{at: now, throttle: throttle, owed: throttle, charged: 1 << 20})
+	}
+	if _, err := settle(entries, 1, 1e7); err == nil || !strings.Contains(err.Error(), "does not mute") {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestBooksWithoutLimit(t *testing.T) {
 	r, err := settle([]entry{{at: time.Second, charged: 10}, {at: 2 * time.Second, charged: 10}, {at: 3 * time.Second, charged: 30}}, 1, 0)
 	if err != nil || r.Rate != 20 || r.ChargedBytes != 40 {
