@@ -113,6 +113,11 @@ func (b *Broker) openHandlers() error {
 	}
 	o := handlers.DefaultOptions()
 	o.NodeID, o.ClusterID, o.Mechanisms, o.MaxRequest = b.cfg.NodeID, b.store.ClusterID(), b.cfg.SASLMechanisms, b.cfg.Network.MaxRequest
+	for _, l := range b.cfg.Listeners {
+		if l.Protocol.SASL() {
+			o.SASLListeners = append(o.SASLListeners, l.Name)
+		}
+	}
 	o.SASL.SaltKey = make([]byte, 32)
 	if _, err := rand.Read(o.SASL.SaltKey); err != nil {
 		return fmt.Errorf("make the key of salts: %w", err)

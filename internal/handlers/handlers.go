@@ -23,6 +23,8 @@ type Options struct {
 	// (sasl.enabled.mechanisms).
 	Mechanisms []string
 	SASL       auth.Options
+	// SASLListeners are the names of the listeners that ask for a log-in.
+	SASLListeners []string
 	// FailedLoginDelay holds back the answer to a failed log-in
 	// (connection.failed.authentication.delay.ms).
 	FailedLoginDelay time.Duration
@@ -83,7 +85,7 @@ var _ server.Handler = (*Handlers)(nil)
 func New(o Options, with Collaborators, log *zap.Logger, reg prometheus.Registerer) *Handlers {
 	h := &Handlers{Options: o, Collaborators: with, log: log.Named("handlers"), audit: log.Named("audit"), crash: crash}
 	h.routes = index(h.table())
-	h.metrics = newMetrics(reg, h.routes)
+	h.metrics = newMetrics(reg, h.routes, o)
 	h.logs = newLogs(with.Store, with.Metadata, h.log, reg)
 	h.sessions, h.producerIDs = newFetchSessions(), &producerIDs{meta: with.Metadata}
 	h.Metadata.Subscribe(h.logs.follow)

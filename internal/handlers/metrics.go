@@ -13,8 +13,9 @@ type metrics struct {
 	logins      *prometheus.CounterVec // listener, mechanism, result
 }
 
-// newMetrics registers the families and gives every route its series.
-func newMetrics(reg prometheus.Registerer, all routes) *metrics {
+// newMetrics registers the families and gives every route, and every way to log
+// in, its series.
+func newMetrics(reg prometheus.Registerer, all routes, o Options) *metrics {
 	if reg == nil {
 		reg = prometheus.NewRegistry()
 	}
@@ -37,6 +38,12 @@ func newMetrics(reg prometheus.Registerer, all routes) *metrics {
 		r.answered = answered.WithLabelValues(r.Name)
 		r.duration = duration.WithLabelValues(r.Name)
 		m.errors.WithLabelValues(r.Name, kafka.UnknownServerError.String()) // an alert watches it
+	}
+	for _, listener := range o.SASLListeners {
+		for _, mechanism := range o.Mechanisms {
+			m.logins.WithLabelValues(listener, mechanism, loginSuccess)
+			m.logins.WithLabelValues(listener, mechanism, loginFailure)
+		}
 	}
 	return m
 }
