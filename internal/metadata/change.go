@@ -173,6 +173,10 @@ func decode(kind string, value []byte) (c Change, known bool, err error) {
 		c, err = decodeAs[ScramCredentialSet](value)
 	case ScramCredentialRemoved{}.kind():
 		c, err = decodeAs[ScramCredentialRemoved](value)
+	case ACLCreated{}.kind():
+		c, err = decodeAs[ACLCreated](value)
+	case ACLDeleted{}.kind():
+		c, err = decodeAs[ACLDeleted](value)
 	default:
 		return nil, false, nil
 	}

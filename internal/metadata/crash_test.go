@@ -30,8 +30,19 @@ func sagaCommits() [][]Change {
 		{BrokerConfigsSet{Configs: map[string]string{"message.max.bytes": "9"}}, ProducerIDsReserved{Next: 1000}},
 		{TopicDeleted{ID: id(2)}, TopicCreated{Name: "b", ID: id(3), Partitions: 3}},
 		{PartitionsAdded{ID: id(1), Partitions: 4}},
+		{scramOf("u\xff", kafka.ScramSHA256), scramOf("u\xff", kafka.ScramSHA512), NewACLCreated(readers), NewACLCreated(writers)},
+		{ScramCredentialRemoved{User: "u\xff", Mechanism: kafka.ScramSHA256}, NewACLDeleted(readers)},
 		{ProducerIDsReserved{Next: 2000}, TopicDeleted{ID: id(1)}},
 	}
+}
+
+var (
+	readers = kafka.ACL{Type: kafka.ResourceTopic, Name: "a\xff", Pattern: kafka.PatternPrefixed, Principal: "User:u\xff", Host: "*", Operation: kafka.OpRead, Permission: kafka.PermissionAllow}
+	writers = kafka.ACL{Type: kafka.ResourceCluster, Name: kafka.Cluster.Name, Pattern: kafka.PatternLiteral, Principal: "User:*", Host: "::1", Operation: kafka.OpAll, Permission: kafka.PermissionDeny}
+)
+
+func scramOf(user string, m kafka.ScramMechanism) ScramCredentialSet {
+	return NewScramCredentialSet(user, kafka.SaltedScramCredential(m, []byte("salted"), []byte("salt"), 4096))
 }
 
 // openOn opens the metadata of a data folder. The store of logs runs until

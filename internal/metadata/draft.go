@@ -18,7 +18,8 @@ type Draft struct {
 
 func (m *Image) edit() *Draft {
 	d := &Draft{Image: *m}
-	d.byName, d.byID, d.byFolded, d.scrams = m.byName.edit(), m.byID.edit(), m.byFolded.edit(), m.scrams.edit()
+	d.byName, d.byID, d.byFolded = m.byName.edit(), m.byID.edit(), m.byFolded.edit()
+	d.scrams, d.acls = m.scrams.edit(), m.acls.edit()
 	return d
 }
 

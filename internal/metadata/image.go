@@ -14,15 +14,17 @@ type Image struct {
 	// NextProducerID is the first producer id that is not reserved.
 	NextProducerID int64
 
-	env        *Options
-	plain      TopicSettings // of a topic without overrides
-	topics     []*Topic      // by name
-	partitions int
-	byName     shards[string, *Topic]
-	byID       shards[kafka.TopicID, *Topic]
-	byFolded   shards[string, *Topic] // '.' and '_' made equal
-	scrams     shards[scramKey, *kafka.ScramCredential]
-	brokers    map[string]map[string]string // overrides by broker; "" is for all brokers
+	env         *Options
+	plain       TopicSettings // of a topic without overrides
+	topics      []*Topic      // by name
+	partitions  int
+	byName      shards[string, *Topic]
+	byID        shards[kafka.TopicID, *Topic]
+	byFolded    shards[string, *Topic] // '.' and '_' made equal
+	scrams      shards[scramKey, *kafka.ScramCredential]
+	acls        shards[kafka.ACL, struct{}]
+	aclsVersion int                          // counts changes of ACLs
+	brokers     map[string]map[string]string // overrides by broker; "" is for all brokers
 }
 
 // Topic is one topic. It never changes.
@@ -39,6 +41,7 @@ func newImage(env *Options) *Image {
 	m := &Image{
 		env: env, byName: newShards[string, *Topic](hashName), byID: newShards[kafka.TopicID, *Topic](hashID),
 		byFolded: newShards[string, *Topic](hashName), scrams: newShards[scramKey, *kafka.ScramCredential](scramKey.hash),
+		acls: newShards[kafka.ACL, struct{}](hashACL),
 	}
 	m.resolve()
 	return m

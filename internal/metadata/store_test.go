@@ -45,6 +45,16 @@ func sketch(m *Image) string {
 	for _, t := range m.Topics() {
 		fmt.Fprintf(&b, "%s %d %v\n", t.Name, t.Partitions, t.Configs)
 	}
+	for _, user := range m.ScramUsers() {
+		for _, mechanism := range kafka.ScramMechanisms {
+			if c, ok := m.Scram(user, mechanism); ok {
+				fmt.Fprintf(&b, "%q %s\n", user, c)
+			}
+		}
+	}
+	for _, a := range m.ACLs() {
+		fmt.Fprintf(&b, "%s\n", a)
+	}
 	fmt.Fprintf(&b, "producers %d, broker 1 %v, all %v", m.NextProducerID, m.BrokerOverrides("1"), m.BrokerOverrides(""))
 	return b.String()
 }

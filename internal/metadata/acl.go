@@ -1,0 +1,93 @@
+package metadata
+
+import (
+	"cmp"
+	"slices"
+
+	"kaasd/internal/kafka"
+)
+
+// aclForm is how the log keeps an ACL. Numbers are those of the protocol.
+type aclForm struct {
+	Type       kafka.ResourceType `json:"type"`
+	Name       Name               `json:"name"`
+	Pattern    kafka.PatternType  `json:"pattern"`
+	Principal  Name               `json:"principal"`
+	Host       Name               `json:"host"`
+	Operation  kafka.Operation    `json:"operation"`
+	Permission kafka.Permission   `json:"permission"`
+}
+
+// ACLCreated adds an ACL.
+type ACLCreated struct{ aclForm }
+
+// ACLDeleted takes one away.
+type ACLDeleted struct{ aclForm }
+
+// NewACLCreated is the change that adds an ACL.
+func NewACLCreated(a kafka.ACL) ACLCreated { return ACLCreated{formOf(a)} }
+
+// NewACLDeleted is the change that takes an ACL away.
+func NewACLDeleted(a kafka.ACL) ACLDeleted { return ACLDeleted{formOf(a)} }
+
+func formOf(a kafka.ACL) aclForm {
+	return aclForm{a.Type, Name(a.Name), a.Pattern, Name(a.Principal), Name(a.Host), a.Operation, a.Permission}
+}
+
+func (f aclForm) acl() kafka.ACL {
+	return kafka.ACL{
+		Type: f.Type, Name: string(f.Name), Pattern: f.Pattern, Principal: string(f.Principal), Host: string(f.Host),
+		Operation: f.Operation, Permission: f.Permission,
+	}
+}
+
+func (ACLCreated) kind() string { return "ACLCreated" }
+func (ACLDeleted) kind() string { return "ACLDeleted" }
+
+// apply takes an ACL that is there already as it is.
+func (c ACLCreated) apply(d *Draft) error {
+	a := c.acl()
+	if err := a.Check(); err != nil {
+		return err
+	}
+	d.acls.put(a, struct{}{})
+	d.aclsVersion++
+	return nil
+}
+
+func (c ACLDeleted) apply(d *Draft) error {
+	a := c.acl()
+	if !d.HasACL(a) {
+		return kafka.Errorf(kafka.ResourceNotFound, "there is no ACL: %s", a)
+	}
+	d.acls.remove(a)
+	d.aclsVersion++
+	return nil
+}
+
+// HasACL says whether there is an ACL.
+func (m *Image) HasACL(a kafka.ACL) bool {
+	_, ok := m.acls.get(a)
+	return ok
+}
+
+// SameACLs says whether two images of one store have the same ACLs, as far as
+// that is known without a look at each: no change of ACLs lies between them.
+func (m *Image) SameACLs(other *Image) bool { return m.aclsVersion == other.aclsVersion }
+
+// ACLs are all ACLs, in an order that keeps those of one resource together.
+func (m *Image) ACLs() []kafka.ACL {
+	var all []kafka.ACL
+	for a := range m.acls.all() {
+		all = append(all, a)
+	}
+	slices.SortFunc(all, compareACLs)
+	return all
+}
+
+func compareACLs(a, b kafka.ACL) int {
+	return cmp.Or(cmp.Compare(a.Type, b.Type), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Pattern, b.Pattern),
+		cmp.Compare(a.Principal, b.Principal), cmp.Compare(a.Host, b.Host), cmp.Compare(a.Operation, b.Operation), cmp.Compare(a.Permission, b.Permission))
+}
+
+func hashACL(a kafka.ACL) uint8 { return hashName(a.Name) ^ hashName(a.Principal) }

@@ -1,0 +1,71 @@
+package metadata
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"kaasd/internal/kafka"
+)
+
+func TestSecurityChangesThatDoNotFit(t *testing.T) {
+	cluster := readers
+	cluster.Type = kafka.ResourceCluster
+	short := scramOf("u", kafka.ScramSHA512)
+	short.StoredKey = short.StoredKey[:32]
+	for _, c := range []struct {
+		name   string
+		change Change
+		code   kafka.Code
+	}{
+		{"a credential that is not there", ScramCredentialRemoved{User: "u", Mechanism: kafka.ScramSHA512}, kafka.ResourceNotFound},
+		{"the other mechanism", ScramCredentialRemoved{User: "v", Mechanism: kafka.ScramSHA512}, kafka.ResourceNotFound},
+		{"an unknown mechanism", ScramCredentialSet{User: "u", Mechanism: 3, Iterations: 1}, kafka.UnknownServerError},
+		{"keys of another mechanism", short, kafka.UnknownServerError},
+		{"an ACL that cannot be", NewACLCreated(cluster), kafka.InvalidRequest},
+		{"an ACL that is not there", NewACLDeleted(writers), kafka.ResourceNotFound},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := open(t, &memoryLog{})
+			before := commit(t, s, scramOf("v", kafka.ScramSHA256), NewACLCreated(readers))
+			_, err := s.Commit(t.Context(), scramOf("good", kafka.ScramSHA256), c.change)
+			if got := kafka.CodeOf(err); err == nil || got != c.code || s.Image() != before || before.HasScram("good") {
+				t.Errorf("got %v, want %v", err, c.code)
+			}
+		})
+	}
+}
+
+// Images share what is not written to: an old one does not change.
+func TestImagesKeepTheirACLs(t *testing.T) {
+	s := open(t, &memoryLog{})
+	first := commit(t, s, NewACLCreated(readers))
+	second := commit(t, s, NewACLCreated(writers), NewACLCreated(writers))
+	third := commit(t, s, NewACLDeleted(readers))
+	topic := commit(t, s, orders)
+	for i, want := range []struct {
+		image *Image
+		acls  []kafka.ACL
+	}{{first, []kafka.ACL{readers}}, {second, []kafka.ACL{readers, writers}}, {third, []kafka.ACL{writers}}, {topic, []kafka.ACL{writers}}} {
+		if diff := cmp.Diff(want.acls, want.image.ACLs()); diff != "" {
+			t.Errorf("image %d: %s", i, diff)
+		}
+	}
+	if first.SameACLs(second) || second.SameACLs(third) || !third.SameACLs(topic) {
+		t.Error("changes of ACLs are not told from others")
+	}
+}
+
+func TestNamesKeepTheirBytes(t *testing.T) {
+	for _, name := range []Name{"", "alice", "\u7528\u6237", "a\"b\\c\n", "\xff\xfe", "{\"bytes\":1}", "<default>", "\x00"} {
+		text, err := json.Marshal(name)
+		var back Name
+		if err == nil {
+			err = json.Unmarshal(text, &back)
+		}
+		if err != nil || back != name {
+			t.Errorf("%q is kept as %s and read as %q, %v", name, text, back, err)
+		}
+	}
+}
