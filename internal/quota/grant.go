@@ -88,16 +88,25 @@ func (b *bucket) settle(t *turn, g Grant, used int, now int64) Throttle {
 	}
 	b.checks.Add(1)
 	b.line.learn(used, g.Bytes)
+	t.used += lim.cost(used)
 	if zero-now >= msTicks || b.keepsOthers(t, lim, zero, now) {
 		return b.queue(t, lim, zero, now)
 	}
 	return Throttle{}
 }
 
-// keepsOthers says whether a connection that is never in debt for a whole
-// millisecond would live on what is promised to others.
+// keepsOthers says whether a connection that goes on would live on what is
+// promised to others: it has used its turn, and its part of what is left over
+// since others came late. One that had no turn is measured by the balance.
 func (b *bucket) keepsOthers(t *turn, lim *limit, zero, now int64) bool {
-	return zero-now > -msTicks && t.over(lim, zero, 0) && b.line.promised(b.muted.Load(), now)
+	waiting := b.muted.Load()
+	if !b.line.promised(waiting, now) {
+		return false
+	}
+	if t.over(lim, zero, 0) && zero-now > -msTicks {
+		return true
+	}
+	return t.limit == lim && t.used >= t.length+max(now-zero, 0)/(waiting+1)
 }
 
 // queue gives a throttled fetch its turn. One that has not used up its turn
@@ -108,5 +117,8 @@ func (b *bucket) queue(t *turn, lim *limit, zero, now int64) Throttle {
 		return b.announce(lim, zero, now)
 	}
 	b.line.join(t, lim, zero, b.muted.Load())
+	if t.start-now < msTicks {
+		return Throttle{}
+	}
 	return b.announce(lim, t.start, now)
 }

@@ -26,6 +26,8 @@ type turn struct {
 	limit      *limit // a turn is void under another limit
 	start, end int64  // ticks
 	due        bool   // nothing was taken yet
+	length     int64  // ticks
+	used       int64  // ticks: handed out in the turn
 
 	met   bool  // it has fetched
 	since int64 // ticks: the first time
@@ -116,8 +118,20 @@ func (l *line) join(t *turn, lim *limit, zero, waiting int64) {
 		}
 		if l.tail.CompareAndSwap(tail, start+length) {
 			t.limit, t.start, t.end, t.due = lim, start, start+length, true
+			t.length, t.used = length, 0
+			if waiting > 0 { // the others see to the time until then
+				t.start = max(start, t.end-l.handsOut(lim))
+			}
 			return
 		}
+	}
+}
+
+// end forgets the turns promised up to tail when nobody waits any more: those
+// who had them are gone.
+func (l *line) end(tail, now int64) {
+	if tail-now > 0 {
+		l.tail.CompareAndSwap(tail, now)
 	}
 }
 

@@ -45,7 +45,7 @@ func measure(l *load, rate float64, size int) float64 {
 	}
 	l.run(func() bool { return l.unmuted == 0 || away() })
 	from, charged, answers := l.now, l.charged, l.answers
-	span := time.Duration(max(400*float64(size)/rate, 1) * 1e9)
+	span := time.Duration(max(400*float64(size)/rate, 1+2e8/(rate+1e8)) * 1e9) // 3 s, less at 1 GB/s
 	l.run(func() bool {
 		return away() || l.now.Sub(from) >= span && l.answers-answers >= 3*len(l.perConn)
 	})

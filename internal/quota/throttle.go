@@ -78,6 +78,10 @@ func (m *Mute) Done() {
 		return
 	}
 	m.done = true
-	m.throttle.bucket.muted.Add(-1)
-	m.throttle.bucket.meter.muted.Add(-1)
+	b := m.throttle.bucket
+	tail := b.line.tail.Load()
+	if b.muted.Add(-1) == 0 {
+		b.line.end(tail, m.until)
+	}
+	b.meter.muted.Add(-1)
 }
