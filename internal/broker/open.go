@@ -13,6 +13,7 @@ import (
 	"kaasd/internal/kafka"
 	"kaasd/internal/metadata"
 	"kaasd/internal/server"
+	"kaasd/internal/storage"
 	"kaasd/internal/storage/segment"
 	"kaasd/internal/storage/vfs"
 )
@@ -63,6 +64,9 @@ func (b *Broker) openStorage() error {
 	if err != nil {
 		return fmt.Errorf("open the metadata log: %w", err)
 	}
+	if err := b.checkMetadata(log); err != nil {
+		return &BadFile{err}
+	}
 	properties, err := metadata.ParseProperties(b.cfg.properties())
 	if err != nil {
 		return err
@@ -78,17 +82,33 @@ func (b *Broker) openStorage() error {
 	return nil
 }
 
+// checkMetadata refuses a folder whose metadata has vanished while the logs of
+// its topics are there: taken for deleted, they would be lost.
+func (b *Broker) checkMetadata(log storage.Log) error {
+	if o := log.Offsets(); o.End > o.Start {
+		return nil
+	}
+	for _, p := range b.store.Partitions() {
+		if p.TopicPartition != metadata.LogPartition {
+			return fmt.Errorf("data folder %s: %s is empty, but there are logs of topics, such as %s (put it back from a copy, or start on another folder)",
+				b.cfg.DataDir, metadata.LogPartition, p.TopicPartition)
+		}
+	}
+	return nil
+}
+
 // settleLogs makes the folder agree with the metadata. Logs of topics that the
 // metadata does not know are deleted: the deletion was committed, and the
 // process ended before their files went. Those it knows are opened, which reads
-// nothing, so that the offsets of a folder that a power cut took are kept.
+// nothing, so that the offsets of a folder that a power cut took are kept. A
+// folder that has lost its topic id belongs to the topic of its name.
 func (b *Broker) settleLogs() {
 	image := b.metadata.Image()
 	for _, p := range b.store.Partitions() {
 		if p.TopicPartition == metadata.LogPartition {
 			continue
 		}
-		if t, ok := image.TopicByID(p.ID); ok && t.Name == p.Topic {
+		if t, ok := image.Topic(p.Topic); ok && (t.ID == p.ID || p.ID.IsZero()) {
 			continue
 		}
 		b.log.Info("log of a deleted topic dropped", zap.Stringer("partition", p.TopicPartition))
@@ -130,11 +150,22 @@ func (b *Broker) openHandlers() error {
 	return nil
 }
 
+// authorizer is who may do what. With one, it follows the ACLs of the metadata.
 func (b *Broker) authorizer() (auth.Authorizer, error) {
 	if !b.cfg.Access.Enabled {
 		return auth.Everyone{}, nil
 	}
-	return auth.NewSuperUsers(strings.Join(b.cfg.Access.SuperUsers, ";"), b.cfg.Access.AllowEveryoneIfNoACL)
+	a, err := auth.NewStandard(strings.Join(b.cfg.Access.SuperUsers, ";"), b.cfg.Access.AllowEveryoneIfNoACL)
+	if err != nil {
+		return nil, err
+	}
+	a.Use(auth.NewIndex(b.metadata.Image().ACLs()))
+	b.metadata.Subscribe(func(old, next *metadata.Image) {
+		if !old.SameACLs(next) {
+			a.Use(auth.NewIndex(next.ACLs()))
+		}
+	})
+	return a, nil
 }
 
 func (b *Broker) openSockets() error {

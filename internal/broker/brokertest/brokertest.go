@@ -38,6 +38,16 @@ func Start(t testing.TB, changes ...func(*broker.Config)) *Broker {
 // StartLogged is Start of a broker that logs to log.
 func StartLogged(t testing.TB, log *zap.Logger, changes ...func(*broker.Config)) *Broker {
 	t.Helper()
+	b, err := Try(t, log, changes...)
+	if err != nil {
+		t.Fatalf("make a broker: %v", err)
+	}
+	return b
+}
+
+// Try is StartLogged of a broker that may not start.
+func Try(t testing.TB, log *zap.Logger, changes ...func(*broker.Config)) (*Broker, error) {
+	t.Helper()
 	cfg := broker.Default()
 	cfg.DataDir = broker.InMemory
 	cfg.HTTP.Listen = "127.0.0.1:0"
@@ -51,11 +61,17 @@ func StartLogged(t testing.TB, log *zap.Logger, changes ...func(*broker.Config))
 	}
 	b, err := broker.New(cfg, log)
 	if err != nil {
-		t.Fatalf("make a broker: %v", err)
+		return nil, err
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- b.Run(ctx) }()
+	select {
+	case <-b.Ready():
+	case err := <-ended:
+		cancel()
+		return nil, err
+	}
 	stop := sync.OnceFunc(func() {
 		cancel()
 		if err := <-ended; err != nil {
@@ -63,8 +79,7 @@ func StartLogged(t testing.TB, log *zap.Logger, changes ...func(*broker.Config))
 		}
 	})
 	t.Cleanup(stop)
-	<-b.Ready()
-	return newBroker(b, stop)
+	return newBroker(b, stop), nil
 }
 
 func newBroker(b *broker.Broker, stop func()) *Broker {
