@@ -113,7 +113,7 @@ func (b *bucket) keepsOthers(t *turn, lim *limit, zero, now int64) bool {
 // yet comes back as soon as the debt is paid; the others go to the end of the
 // line, so that they do not all come back in the same moment.
 func (b *bucket) queue(t *turn, lim *limit, zero, now int64) Throttle {
-	if !t.over(lim, zero, b.line.spare(t, lim)) {
+	if zero-now >= msTicks && !t.over(lim, zero, b.line.spare(t, lim)) {
 		return b.announce(lim, zero, now)
 	}
 	b.line.join(t, lim, zero, b.muted.Load())
