@@ -21,7 +21,23 @@
 // SCRAM is RFC 5802 (RFC 7677 for SHA-256) without channel binding and
 // without SASLprep: names are compared byte for byte, as Kafka does.
 //
+// The authorizer (Standard) is Kafka's StandardAuthorizer: an immutable Index of
+// the ACLs behind an atomic pointer, which a change of the ACLs replaces. What an
+// ACL implies is worked out when the index is made, so that a question is a few
+// look-ups by name and principal and a test of bits:
+//
+//	super user                                        allowed
+//	a DENY for the principal or User:*, from the host  denied
+//	an ALLOW for them                                  allowed
+//	the resource has an ACL (of anybody)               denied
+//	it has none                                        allow.everyone.if.no.acl.found
+//
+// A resource falls under the ACLs of its name, of "*" and of every prefix of its
+// name. ALLOW of READ, WRITE, DELETE or ALTER brings DESCRIBE, and ALTER_CONFIGS
+// brings DESCRIBE_CONFIGS; a DENY brings nothing. Hosts are compared as
+// addresses, whichever way they are written.
+//
 // Left to others: the frames tokens travel in, the delay after a failure and
-// what is counted (handlers), where secrets come from (credstore, joined by
-// broker through Secrets).
+// what is counted (handlers), where secrets come from (metadata and credstore,
+// joined by broker through Secrets), where ACLs are kept (metadata).
 package auth

@@ -150,11 +150,22 @@ func (b *Broker) openHandlers() error {
 	return nil
 }
 
+// authorizer is who may do what. With one, it follows the ACLs of the metadata.
 func (b *Broker) authorizer() (auth.Authorizer, error) {
 	if !b.cfg.Access.Enabled {
 		return auth.Everyone{}, nil
 	}
-	return auth.NewSuperUsers(strings.Join(b.cfg.Access.SuperUsers, ";"), b.cfg.Access.AllowEveryoneIfNoACL)
+	a, err := auth.NewStandard(strings.Join(b.cfg.Access.SuperUsers, ";"), b.cfg.Access.AllowEveryoneIfNoACL)
+	if err != nil {
+		return nil, err
+	}
+	a.Use(auth.NewIndex(b.metadata.Image().ACLs()))
+	b.metadata.Subscribe(func(old, next *metadata.Image) {
+		if !old.SameACLs(next) {
+			a.Use(auth.NewIndex(next.ACLs()))
+		}
+	})
+	return a, nil
 }
 
 func (b *Broker) openSockets() error {

@@ -103,16 +103,17 @@ func failed(faults []error, err error) []error {
 func (c *call) alterOne(d *metadata.Draft, e configEdit) (altered, error) {
 	r := e.resource
 	switch r.kind {
-	case configTopic:
-	case configBroker:
-		if err := c.h.checkBroker(r.name, true); err != nil {
-			return altered{}, err
-		}
+	case configTopic, configBroker:
 	default:
 		return altered{}, noConfigs(r.kind)
 	}
 	if err := c.allow(kafka.OpAlterConfigs, r.acl()); err != nil {
 		return altered{}, err
+	}
+	if r.kind == configBroker {
+		if err := c.h.checkBroker(r.name, true); err != nil {
+			return altered{}, err
+		}
 	}
 	next, err := e.next(&d.Image)
 	if err != nil {

@@ -11,6 +11,14 @@ var grantable = map[kafka.ResourceType][]kafka.Operation{
 		kafka.OpDescribeConfigs, kafka.OpAlterConfigs},
 }
 
+// clusterOperations are those on the cluster, shown to who may describe it.
+func (c *call) clusterOperations() int32 {
+	if !c.may(kafka.OpDescribe, kafka.Cluster) {
+		return 0
+	}
+	return c.operations(kafka.Cluster)
+}
+
 // operations are those that the session's principal may use on a resource: one
 // bit for each, by its number (KIP-430).
 func (c *call) operations(r kafka.Resource) int32 {

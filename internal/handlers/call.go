@@ -80,7 +80,7 @@ func text(err error) *string {
 
 // may asks the authorizer on behalf of the caller.
 func (c *call) may(op kafka.Operation, r kafka.Resource) bool {
-	return c.h.Authorizer.Authorize(c.principal(), op, r)
+	return c.h.Authorizer.Authorize(c.caller(), op, r)
 }
 
 // allow is may as an error that names what is missing.

@@ -25,7 +25,7 @@ func (h *Handlers) describeCluster(c *call, req *message.DescribeClusterRequest)
 	resp.ClusterID, resp.ControllerID = h.ClusterID, int32(h.NodeID)
 	resp.Brokers = []message.DescribeClusterResponseBroker{{BrokerID: int32(h.NodeID), Host: host, Port: port}}
 	if req.IncludeClusterAuthorizedOperations {
-		resp.ClusterAuthorizedOperations = c.operations(kafka.Cluster)
+		resp.ClusterAuthorizedOperations = c.clusterOperations()
 	}
 	return resp, nil
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"net"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -57,6 +58,7 @@ func (s secretsOf) Plain(user string) (func(string) bool, bool) { return s.house
 type setup struct {
 	Options
 	authorizer  auth.Authorizer
+	superUsers  string // with any, ACLs are on
 	properties  map[string]string
 	credentials string
 	flush       storage.Flush
@@ -91,6 +93,9 @@ func newHouse(t *testing.T, choose ...func(*setup)) *house {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if s.superUsers != "" {
+		s.authorizer = followACLs(t, s.superUsers, meta)
+	}
 	quotas := quota.New(quota.UserModel(), quota.DefaultOptions(), log, r.registry)
 	r.Handlers = New(s.Options, Collaborators{
 		Metadata: meta, Store: r.store, Quotas: quotas, Authorizer: s.authorizer, Secrets: secretsOf{r, meta},
@@ -98,6 +103,18 @@ func newHouse(t *testing.T, choose ...func(*setup)) *house {
 		CloseSessions: func(match func(server.Session) bool) { r.closed = append(r.closed, match) },
 	}, log, r.registry)
 	return r
+}
+
+// followACLs is the authorizer that a broker has.
+func followACLs(t *testing.T, superUsers string, meta *metadata.Store) auth.Authorizer {
+	t.Helper()
+	a, err := auth.NewStandard(superUsers, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.Use(auth.NewIndex(meta.Image().ACLs()))
+	meta.Subscribe(func(_, next *metadata.Image) { a.Use(auth.NewIndex(next.ACLs())) })
+	return a
 }
 
 // openStore opens a store in memory, which runs as long as the test, or until
@@ -231,9 +248,19 @@ func (r *house) topic(name string, partitions int32, configs map[string]string) 
 // only allows what it lists, such as "ALTER_CONFIGS CLUSTER:kafka-cluster".
 type only []string
 
-func (list only) Authorize(_ kafka.Principal, op kafka.Operation, r kafka.Resource) bool {
+func (list only) Authorize(_ auth.Caller, op kafka.Operation, r kafka.Resource) bool {
 	for _, allowed := range list {
 		if allowed == op.String()+" "+r.String() {
+			return true
+		}
+	}
+	return false
+}
+
+// Anywhere looks for the operation on any resource of the type.
+func (list only) Anywhere(_ auth.Caller, op kafka.Operation, t kafka.ResourceType) bool {
+	for _, allowed := range list {
+		if strings.HasPrefix(allowed, op.String()+" "+t.String()+":") {
 			return true
 		}
 	}

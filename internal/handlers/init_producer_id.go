@@ -8,7 +8,7 @@ import (
 	"kaasd/internal/kafka"
 )
 
-// InitProducerId (key 22, KIP-98, KIP-360): v0-5, flexible from v2. Without a
+// InitProducerId (key 22, KIP-98, KIP-360, KIP-679): v0-5, flexible from v2. Without a
 // transactional id every request gets a new producer id with epoch 0.
 //
 // Differs from Kafka: transactions are not served, and a transactional id is
@@ -33,7 +33,9 @@ func (h *Handlers) newProducerID(c *call, req *message.InitProducerIdRequest) (i
 	case (req.ProducerID == -1) != (req.ProducerEpoch == -1):
 		return 0, kafka.Errorf(kafka.InvalidRequest, "producer id %d and epoch %d: both are -1 or neither is", req.ProducerID, req.ProducerEpoch)
 	}
-	if err := c.allow(kafka.OpIdempotentWrite, kafka.Cluster); err != nil {
+	// Who may write to any topic may do so without duplicates (KIP-679).
+	err := c.allow(kafka.OpIdempotentWrite, kafka.Cluster)
+	if err != nil && !c.h.Authorizer.Anywhere(c.caller(), kafka.OpWrite, kafka.ResourceTopic) {
 		return 0, err
 	}
 	return h.producerIDs.take(c.ctx)

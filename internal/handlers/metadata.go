@@ -27,7 +27,7 @@ func (h *Handlers) metadata(c *call, req *message.MetadataRequest) (*message.Met
 		ClusterAuthorizedOperations: message.NoOperations,
 	}
 	if req.IncludeClusterAuthorizedOperations {
-		resp.ClusterAuthorizedOperations = c.operations(kafka.Cluster)
+		resp.ClusterAuthorizedOperations = c.clusterOperations()
 	}
 	if req.Topics == nil || c.header.Version == 0 && len(req.Topics) == 0 {
 		resp.Topics = c.allTopics(req)

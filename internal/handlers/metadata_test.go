@@ -117,7 +117,7 @@ func TestMetadataDescribesThisBroker(t *testing.T) {
 
 func TestAuthorizedOperations(t *testing.T) {
 	r := newHouse(t, func(s *setup) {
-		s.authorizer = only{"DESCRIBE TOPIC:a", "READ TOPIC:a", "ALTER_CONFIGS CLUSTER:kafka-cluster"}
+		s.authorizer = only{"DESCRIBE TOPIC:a", "READ TOPIC:a", "ALTER_CONFIGS CLUSTER:kafka-cluster", "DESCRIBE CLUSTER:kafka-cluster"}
 	})
 	r.topic("a", 1, nil)
 	c := r.connect(plainListener)
@@ -126,12 +126,12 @@ func TestAuthorizedOperations(t *testing.T) {
 	if got, want := resp.Topics[0].TopicAuthorizedOperations, int32(1<<kafka.OpDescribe|1<<kafka.OpRead); got != want {
 		t.Errorf("topic: got %b, want %b", got, want)
 	}
-	if got, want := resp.ClusterAuthorizedOperations, int32(1<<kafka.OpAlterConfigs); got != want {
+	if got, want := resp.ClusterAuthorizedOperations, int32(1<<kafka.OpAlterConfigs|1<<kafka.OpDescribe); got != want {
 		t.Errorf("cluster: got %b, want %b", got, want)
 	}
 	var cluster message.DescribeClusterResponse
 	c.ask(kafka.KeyDescribeCluster, 2, &message.DescribeClusterRequest{IncludeClusterAuthorizedOperations: true, EndpointType: 1}, &cluster)
-	if got, want := cluster.ClusterAuthorizedOperations, int32(1<<kafka.OpAlterConfigs); got != want {
+	if got, want := cluster.ClusterAuthorizedOperations, int32(1<<kafka.OpAlterConfigs|1<<kafka.OpDescribe); got != want {
 		t.Errorf("cluster: got %b, want %b", got, want)
 	}
 }

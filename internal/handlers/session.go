@@ -1,10 +1,12 @@
 package handlers
 
 import (
+	"net"
 	"sync/atomic"
 
 	"go.uber.org/zap"
 
+	"kaasd/internal/auth"
 	"kaasd/internal/kafka"
 	"kaasd/internal/quota"
 	"kaasd/internal/server"
@@ -16,6 +18,7 @@ import (
 type session struct {
 	h     *Handlers
 	conn  server.Conn
+	host  string                // of the peer, as ACLs name it
 	login atomic.Pointer[login] // nil: not logged in
 	sasl  saslExchange
 	call  call // the one in service
@@ -30,7 +33,11 @@ type login struct{ principal kafka.Principal }
 var _ server.Session = (*session)(nil)
 
 func newSession(h *Handlers, c server.Conn) *session {
-	return &session{h: h, conn: c}
+	host, _, err := net.SplitHostPort(c.Remote.String())
+	if err != nil {
+		host = c.Remote.String()
+	}
+	return &session{h: h, conn: c, host: auth.Host(host)}
 }
 
 // Established says whether the session is past authentication.
@@ -47,6 +54,9 @@ func (s *session) principal() kafka.Principal {
 	}
 	return kafka.Anonymous
 }
+
+// caller is who the authorizer is asked about.
+func (s *session) caller() auth.Caller { return auth.Caller{Principal: s.principal(), Host: s.host} }
 
 // LoggedIn is the user that a session has logged in as through SASL, so that
 // the assembly can close the sessions of users who may no longer be here.

@@ -75,7 +75,7 @@ func ofStory(s story, fs vfs.FS) func(*setup) {
 	return func(set *setup) {
 		set.fs = fs
 		if s.Config == "acl" {
-			set.credentials = storyUsers
+			set.credentials, set.superUsers = storyUsers, "User:admin"
 		}
 	}
 }
