@@ -1,6 +1,7 @@
 package broker_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -169,4 +170,47 @@ func TestRemovalBetweenTheStepsOfALogin(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 	p.mustEnd()
+}
+
+// Log-ins of users that do not change never fail, whatever is done to the file
+// meanwhile, and its last content wins (O-d03, O-d04).
+func TestLoginsDuringStormsOfReloads(t *testing.T) {
+	t.Parallel()
+	good := credentials(t, alice)
+	b, path := startWithFile(t, good)
+	write := func(path, content string) {
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Error(err)
+		}
+	}
+	var versions []string
+	for i := range 50 {
+		versions = append(versions, credentials(t, alice, account{fmt.Sprintf("user-%d", i), "pw", kafka.ScramUnknown}))
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for i := range versions {
+			write(path, "")
+			b.Reload(credstore.TriggerSignal)
+			write(path, good[:i+1])
+			b.Reload(credstore.TriggerSignal)
+			write(path, good)
+			write(path+".next", versions[i])
+			if err := os.Rename(path+".next", path); err != nil {
+				t.Error(err)
+			}
+		}
+	}()
+	for running := true; running; {
+		select {
+		case <-done:
+			running = false
+		default:
+		}
+		if code := dial(t, b.SASL).logIn("alice", "a-secret"); code != kafka.NoError {
+			t.Fatalf("alice cannot log in: %s", code)
+		}
+	}
+	eventually(t, "the last content is in force", func() bool { return dial(t, b.SASL).logIn("user-49", "pw") == kafka.NoError })
 }
