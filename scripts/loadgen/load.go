@@ -23,7 +23,9 @@ const (
 	minBytes  = 128
 	fillBatch = 16 << 10 // bytes of a batch that is there to be fetched
 
-	// grace is how long answers to what was sent in time are still taken.
+	// grace is how long answers to produce requests that were sent in time are
+	// still taken: they are charged already. Fetches are charged when answered,
+	// and one that gets several answers in its turn would stop after the first.
 	grace = 200 * time.Millisecond
 )
 
@@ -74,7 +76,7 @@ func load(o options) ([]entry, error) {
 func (o options) run(connection int, p *peer, w work, began time.Time) ([]entry, error) {
 	var entries []entry
 	end := began.Add(o.duration)
-	p.nc.SetDeadline(end.Add(grace))
+	p.nc.SetDeadline(end.Add(o.grace()))
 	for time.Now().Before(end) {
 		if err := p.send(w.frame); err != nil {
 			return entries, unlessOver(err)
@@ -98,6 +100,13 @@ func (o options) run(connection int, p *peer, w work, began time.Time) ([]entry,
 		}
 	}
 	return entries, nil
+}
+
+func (o options) grace() time.Duration {
+	if o.mode == "fetch" {
+		return 0
+	}
+	return grace
 }
 
 // unlessOver is nil when the time was over, as it is for a muted connection.
