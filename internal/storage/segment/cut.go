@@ -26,6 +26,9 @@ func (r *recovery) cut(i int, pos int64, reason error) error {
 		if good {
 			return damaged(seg.path+logSuffix, pos, r.end, reason)
 		}
+		if err := r.complete(); err != nil { // before a byte is cut
+			return err
+		}
 	}
 	lost := seg.size.Load() - pos
 	kept, err := r.keep(seg, pos)

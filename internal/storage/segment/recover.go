@@ -78,7 +78,7 @@ func (l *Log) load(now time.Time) error {
 
 // loadFrom goes on after the inventory. It needs mu.
 func (l *Log) loadFrom(r *recovery) error {
-	steps := []func() error{r.measure, r.readEpochs, r.readProducers, r.walk, r.begin}
+	steps := []func() error{r.measure, r.readEpochs, r.readProducers, r.walk, r.complete, r.begin}
 	for _, step := range steps {
 		if err := step(); err != nil {
 			return err
@@ -214,6 +214,17 @@ func (r *recovery) walked(seg *segment, x *index, last bool) {
 	}
 }
 
+// complete refuses a strict log that ends before what was once synced: those
+// batches were acknowledged, and nobody knows what they said.
+func (r *recovery) complete() error {
+	m := r.l.mark
+	if m == nil || r.end >= m.recovery || !r.l.cfg.Load().Strict {
+		return nil
+	}
+	return kafka.Hide(kafka.KafkaStorageError, fmt.Errorf("%w: %s ends at offset %d, but everything below %d was synced (put the folder back from a backup)",
+		errShort, r.dir, r.end, m.recovery))
+}
+
 // begin sees to it that the log goes on at an offset that was never used, and
 // behind its start.
 func (r *recovery) begin() error {
@@ -312,8 +323,11 @@ func (r *recovery) firstTimestamp(seg *segment) int64 {
 	return b.MaxTimestamp()
 }
 
-// errDamaged ends the opening of a strict log.
-var errDamaged = errors.New("good batches follow a damaged one")
+// What ends the opening of a strict log.
+var (
+	errDamaged = errors.New("good batches follow a damaged one")
+	errShort   = errors.New("batches are missing at the end")
+)
 
 func damaged(file string, pos, offset int64, reason error) error {
 	return kafka.Hide(kafka.KafkaStorageError, fmt.Errorf("%w: %s at byte %d, offset %d: %w", errDamaged, file, pos, offset, reason))

@@ -117,23 +117,28 @@ func TestRecoveryCuts(t *testing.T) {
 	}
 }
 
-// TestStrictLogs: the torn end of the last write goes, damage before good
-// batches ends the opening, also after a clean stop.
+// TestStrictLogs: the torn end of what was not synced goes; damage before good
+// batches ends the opening, and so does the loss of what was synced, as all of
+// it is after a clean stop.
 func TestStrictLogs(t *testing.T) {
 	meta := kafka.TopicPartition{Topic: "__kaasd_metadata"}
 	file := "/data/__kaasd_metadata-0/00000000000000000000.log"
 	size := len(batch(1, noon.UnixMilli(), "value 0"))
 	tests := map[string]struct {
 		change func([]byte) []byte
-		left   int // -1: refused
+		left   int    // after a kill; -1: refused
+		clean  int    // the same after a clean stop
+		says   string // when refused
 	}{
-		"whole":               {func(b []byte) []byte { return b }, 5},
-		"torn end":            {func(b []byte) []byte { return b[:len(b)-3] }, 4},
-		"damaged end":         {func(b []byte) []byte { b[len(b)-3] ^= 1; return b }, 4},
-		"zeros at the end":    {func(b []byte) []byte { return append(b, make([]byte, 999)...) }, 5},
-		"a bit":               {func(b []byte) []byte { b[size+70] ^= 1; return b }, -1},
-		"a length":            {func(b []byte) []byte { b[size+9] ^= 1; return b }, -1},
-		"zeros in the middle": {func(b []byte) []byte { clear(b[size : 2*size]); return b }, -1},
+		"whole":               {func(b []byte) []byte { return b }, 5, 5, ""},
+		"torn end":            {func(b []byte) []byte { return b[:len(b)-3] }, 4, -1, "missing at the end"},
+		"damaged end":         {func(b []byte) []byte { b[len(b)-3] ^= 1; return b }, 4, -1, "missing at the end"},
+		"zeros at the end":    {func(b []byte) []byte { return append(b, make([]byte, 999)...) }, 5, 5, ""},
+		"a bit":               {func(b []byte) []byte { b[size+70] ^= 1; return b }, -1, -1, "offset 1:"},
+		"a length":            {func(b []byte) []byte { b[size+9] ^= 1; return b }, -1, -1, "offset 1:"},
+		"zeros in the middle": {func(b []byte) []byte { clear(b[size : 2*size]); return b }, -1, -1, "offset 1:"},
+		"a batch less":        {func(b []byte) []byte { return b[:4*size] }, 4, -1, "ends at offset 4, but everything below 5 was synced"},
+		"nothing left":        {func(b []byte) []byte { return nil }, 0, -1, "ends at offset 0"},
 	}
 	for name, tt := range tests {
 		for _, clean := range []bool{true, false} {
@@ -162,14 +167,18 @@ func TestStrictLogs(t *testing.T) {
 					t.Fatal(err)
 				}
 				_, err = l.Read(storage.Read{MaxBytes: 1 << 20})
+				left := tt.left
+				if clean {
+					left = tt.clean
+				}
 				switch {
-				case tt.left < 0 && (err == nil || !strings.Contains(err.Error(), "offset 1:") || !strings.Contains(err.Error(), file)):
+				case left < 0 && (err == nil || !strings.Contains(err.Error(), tt.says) || !strings.Contains(err.Error(), "/data/__kaasd_metadata-0")):
 					t.Errorf("got %v", err)
-				case tt.left >= 0 && err != nil:
+				case left >= 0 && err != nil:
 					t.Error(err)
-				case tt.left >= 0:
-					if got := values(t, l, 0); len(got) != tt.left {
-						t.Errorf("%d records are left, want %d", len(got), tt.left)
+				case left >= 0:
+					if got := values(t, l, 0); len(got) != left {
+						t.Errorf("%d records are left, want %d", len(got), left)
 					}
 				}
 				kill(s)
