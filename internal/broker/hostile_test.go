@@ -428,3 +428,53 @@ func TestRecordsAreNeverNull(t *testing.T) {
 		}
 	}
 }
+
+// More connections than are allowed are closed at once, and counted; those that
+// are there stay.
+func TestConnectionLimits(t *testing.T) {
+	for name, limit := range map[string]func(*broker.Config){
+		"in all":      func(c *broker.Config) { c.Network.MaxConnections = 3 },
+		"per address": func(c *broker.Config) { c.Network.MaxConnectionsPerIP = 3 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := brokertest.Start(t, limit)
+			client := newBeside(t, b)
+			others := []*peer{dial(t, b.Plain), dial(t, b.Plain)}
+			for _, p := range others {
+				p.versions()
+			}
+			dial(t, b.Plain).mustEnd()
+			client.served(t)
+			if got := scrape(t, b).sum("kaasd_connections_rejected_total", "reason", "limit"); got != 1 {
+				t.Errorf("%v connections were counted as rejected", got)
+			}
+			_ = others[0].Close()
+			eventually(t, "another one is let in", func() bool {
+				p := dial(t, b.Plain)
+				defer func() { _ = p.Close() }()
+				p.raw(p.frame(0, &message.ApiVersionsRequest{}))
+				if err := p.SetReadDeadline(time.Now().Add(patience)); err != nil {
+					t.Fatal(err)
+				}
+				_, err := p.Read(make([]byte, 1))
+				return err == nil
+			})
+		})
+	}
+}
+
+// Fetches that are parked on a topic end when it is deleted.
+func TestDeletedTopicEndsParkedFetches(t *testing.T) {
+	b := brokertest.Start(t)
+	admin, p := dial(t, b.Plain), dial(t, b.Plain)
+	admin.newTopic("t")
+	wait := fetchRequest("t", 0)
+	wait.MaxWaitMs = 600_000
+	p.send(12, wait)
+	call[message.DeleteTopicsResponse](admin, 5, &message.DeleteTopicsRequest{TimeoutMs: 30_000, TopicNames: []string{"t"}})
+	var resp message.FetchResponse
+	p.read(&resp)
+	if got := resp.Responses[0].Partitions[0].ErrorCode; got != kafka.UnknownTopicOrPartition {
+		t.Errorf("got %s", got)
+	}
+}

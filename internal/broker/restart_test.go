@@ -8,7 +8,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/twmb/franz-go/pkg/kadm"
 
-	"kaasd/internal/broker"
 	"kaasd/internal/broker/brokertest"
 	"kaasd/internal/codec/message"
 	"kaasd/internal/codec/record"
@@ -30,17 +29,14 @@ func lives(t *testing.T, test func(t *testing.T, b *brokertest.Broker, again fun
 	})
 	t.Run("after a kill", func(t *testing.T) {
 		dir := t.TempDir()
-		in := func(dir string) func(*broker.Config) {
-			return func(c *broker.Config) { c.DataDir, c.Storage.DiskReserve = dir, 0 }
-		}
-		b := brokertest.Start(t, in(dir))
+		b := brokertest.Start(t, inFolder(dir))
 		test(t, b, func() *brokertest.Broker {
 			next := t.TempDir()
 			if err := os.CopyFS(next, os.DirFS(dir)); err != nil {
 				t.Fatal(err)
 			}
 			b.Stop()
-			dir, b = next, brokertest.Start(t, in(next))
+			dir, b = next, brokertest.Start(t, inFolder(next))
 			return b
 		})
 	})

@@ -39,7 +39,10 @@ func rewrite(t *testing.T, path, content string) {
 // withFolder keeps the broker's data on disk, so that it can be started again.
 func withFolder(t *testing.T) func(*broker.Config) {
 	t.Helper()
-	dir := t.TempDir()
+	return inFolder(t.TempDir())
+}
+
+func inFolder(dir string) func(*broker.Config) {
 	return func(c *broker.Config) { c.DataDir, c.Storage.DiskReserve = dir, 0 }
 }
 

@@ -77,10 +77,7 @@ func TestStartWithoutCredentials(t *testing.T) {
 // is; it never takes topics for deleted (O-f02).
 func TestEmptiedFiles(t *testing.T) {
 	dir := t.TempDir()
-	in := func(dir string) func(*broker.Config) {
-		return func(c *broker.Config) { c.DataDir, c.Storage.DiskReserve = dir, 0 }
-	}
-	b := brokertest.Start(t, in(dir))
+	b := brokertest.Start(t, inFolder(dir))
 	p := dial(t, b.Plain)
 	id := p.newTopic("t")
 	p.mustProduce("t", idempotent(p.newProducer(), 0, 0))
@@ -99,7 +96,7 @@ func TestEmptiedFiles(t *testing.T) {
 				if err := os.Truncate(filepath.Join(copied, file), 0); err != nil {
 					t.Fatal(err)
 				}
-				b, err := brokertest.Try(t, zap.NewNop(), in(copied))
+				b, err := brokertest.Try(t, zap.NewNop(), inFolder(copied))
 				if err != nil {
 					if name := strings.Split(file, "/")[0]; !strings.Contains(err.Error(), name) {
 						t.Errorf("the error does not name %s: %v", name, err)
