@@ -3,9 +3,12 @@ package quota
 import "sync/atomic"
 
 const (
-	// minTurn is the shortest turn, in ticks: it has room for several waits
-	// of a millisecond, below which nobody is muted.
-	minTurn = 10 * msTicks
+	// A turn has room for several waits of a millisecond, below which nobody
+	// is muted; with many in the line it is shorter, so that a round does not
+	// become longer than it must.
+	longTurn  = 10 * msTicks
+	shortTurn = 2 * msTicks
+	round     = 250 * msTicks
 	// minHandout is the least that is reserved for a fetch that will exceed
 	// the balance, in ticks: enough to turn the next ones away.
 	minHandout = 2 * msTicks
@@ -108,7 +111,7 @@ func (t *turn) share(lim *limit, waiting, now int64) int64 {
 // cannot keep the others waiting for long: the line is never taken to be longer
 // than two turns for each of the waiting.
 func (l *line) join(t *turn, lim *limit, zero, waiting int64) {
-	length := max(l.handsOut(lim), minTurn)
+	length := max(l.handsOut(lim), min(longTurn, max(shortTurn, round/(waiting+1))))
 	length = max(length-t.left(lim, zero, waiting), length/2)
 	for {
 		tail := l.tail.Load()
