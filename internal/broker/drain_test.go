@@ -74,7 +74,7 @@ func TestStopUnderLoad(t *testing.T) {
 	}()
 	eventually(t, "/readyz is 503", func() bool { status, _ := page(t, b, "/readyz"); return status == http.StatusServiceUnavailable })
 	before := acks.count()
-	eventually(t, "records are still taken", func() bool { return acks.count() > before+100 })
+	eventually(t, "records are still taken", func() bool { return acks.count() > before+10 })
 	if status, _ := page(t, b, "/livez"); status != http.StatusOK {
 		t.Errorf("/livez is %d while the broker drains", status)
 	}

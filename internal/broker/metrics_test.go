@@ -75,6 +75,10 @@ func used(t *testing.T) *brokertest.Broker {
 	unserved.raw(sized(header(93, 0)))
 	unserved.mustEnd()
 	awaitMuted(t, b, "produce", 1)
+	eventually(t, "closed connections are gone", func() bool {
+		all := scrape(t, b)
+		return all.sum("kaasd_connections", "listener", "PLAINTEXT") == 2 && all.sum("kaasd_bad_frames_total") == 1
+	})
 	return b
 }
 
