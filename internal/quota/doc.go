@@ -49,14 +49,16 @@
 // size is known as much is reserved as the last ones needed.
 //
 // Throttled fetches of one bucket take turns. Each is promised the time after
-// the turns promised so far, as long as a handout takes to earn, and may fetch
-// again until its turn is used up. So consumers come back one by one, in a
-// round, each to a balance that holds something for it. Turns are promises to
-// connections, not a queue: who went away is skipped, since a turn that is not
-// taken is credit for the next one.
+// the turns promised so far, as long as a handout takes to earn and some
+// milliseconds at least, and may fetch again until its turn is used up. So
+// consumers come back one by one, in a round, each to a balance that holds
+// something for it. Turns are promises to connections, not a queue: who went
+// away is skipped, since a turn that is not taken is credit for the next ones.
+// What a waiting fetch announces is therefore its turn, never less than the
+// debt; a lone one announces the debt.
 //
-//	balance  ...paid|handout of A|handout of B|handout of C|handout of A|
-//	comes           A            B            C            A
+//	balance  ...paid|   turn of A   |   turn of B   |   turn of A   |
+//	comes                     A               B               A
 //
 // # Who has a bucket
 //

@@ -140,6 +140,27 @@ func TestLineOfTheGone(t *testing.T) {
 	}
 }
 
+// TestNewShift: connections that come when others have just left, muted, and
+// were promised turns, share what there is and lose no rate.
+func TestNewShift(t *testing.T) {
+	const rate = 10 * mB
+	l := newLoad(rate, 100)
+	l.lateness = time.Millisecond
+	for shift := range 4 {
+		l.shift = shift
+		clear(l.perConn)
+		l.fetch(16*kB, 50*kB, 100*time.Microsecond)
+		end := l.now.Add(10 * time.Second)
+		l.run(func() bool { return l.now.After(end) })
+		if least, most := slices.Min(l.perConn), slices.Max(l.perConn); float64(most) > 2*float64(least) {
+			t.Errorf("shift %d: shares from %d to %d bytes", shift, least, most)
+		}
+		if got := float64(l.charged) / (rate * (1 + l.now.Sub(l.begin).Seconds())); got < 0.99 || got > 1.001 {
+			t.Errorf("shift %d: %.3f of what was earned is charged", shift, got)
+		}
+	}
+}
+
 // zeroOf is the word of the bucket.
 func zeroOf(l *load, k Kind) int64 {
 	return l.enforcer.accounts.get(kafka.UserEntity("u")).buckets[k].word.Load()

@@ -107,7 +107,8 @@ func (t *turn) share(lim *limit, waiting, now int64) int64 {
 }
 
 // join promises the next turn: not before zero, when the debt is paid, and
-// not before the turns promised so far. Turns of connections that went away
+// not before the turns promised so far. While others wait it is called towards
+// the end of its turn, when most of it has been earned. Turns of connections that went away
 // cannot keep the others waiting for long: the line is never taken to be longer
 // than two turns for each of the waiting.
 func (l *line) join(t *turn, lim *limit, zero, waiting int64) {
@@ -122,7 +123,7 @@ func (l *line) join(t *turn, lim *limit, zero, waiting int64) {
 		if l.tail.CompareAndSwap(tail, start+length) {
 			t.limit, t.start, t.end, t.due = lim, start, start+length, true
 			t.length, t.used = length, 0
-			if waiting > 0 { // the others see to the time until then
+			if waiting > 0 {
 				t.start = max(start, t.end-l.handsOut(lim))
 			}
 			return

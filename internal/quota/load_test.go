@@ -2,6 +2,7 @@ package quota
 
 import (
 	"container/heap"
+	"fmt"
 	"time"
 
 	"go.uber.org/zap"
@@ -25,6 +26,7 @@ type load struct {
 	muted    []bool        // was throttled once
 	unmuted  int           // connections that were not
 	lateness time.Duration // of every wake
+	shift    int           // connections of earlier shifts send nothing more
 }
 
 type event struct {
@@ -95,9 +97,12 @@ func (l *load) produce(size int, service time.Duration) {
 func (l *load) fetch(batch, want int, service time.Duration) {
 	const header = 70
 	for conn := range l.perConn {
-		c := l.enforcer.Client("u", "c")
+		c, shift := l.enforcer.Client("u", "c"), l.shift
 		var request func()
 		request = func() {
+			if shift != l.shift {
+				return
+			}
 			g := c.Take(Fetch, want, l.now)
 			if g.Throttle.Muted() {
 				l.empties++
@@ -127,6 +132,9 @@ func (l *load) rest(conn int, t Throttle, service time.Duration, next func()) {
 	if !t.Muted() {
 		l.after(service, next)
 		return
+	}
+	if t.wait < msTicks || t.Millis() < 1 {
+		panic(fmt.Sprintf("a mute of %d ticks was announced", t.wait))
 	}
 	if !l.muted[conn] {
 		l.muted[conn] = true
