@@ -74,7 +74,6 @@ scenarios() {
   refused "$version: a key of another model" 'controller_mutation_rate' --alter --user bob --add-config controller_mutation_rate=1
   refused "$version: user and client-id in the user model" 'quota.model=kafka' --alter --user bob --client c --add-config producer_byte_rate=1
   refused "$version: ip in the user model" 'quota.model=kafka' --alter --ip 127.0.0.9 --add-config connection_creation_rate=1
-  refused "$version: a SCRAM password over the API" 'ALTER_USER_SCRAM_CREDENTIALS' --alter --user bob --add-config 'SCRAM-SHA-256=[password=x]'
   refused "$version: client-id in the user model" 'quota.model=kafka' --alter --client c --add-config producer_byte_rate=1
   refused "$version: default user in the user model" 'quota.model=kafka' --alter --user-defaults --add-config producer_byte_rate=1
   out=$(configs --describe --entity-type clients; echo "exit $?")

@@ -78,6 +78,7 @@ tool() {
   shift 2
   case $name in
     configs) case $version in 4.[0-3].*) class=kafka.admin.ConfigCommand ;; *) class=org.apache.kafka.tools.ConfigCommand ;; esac ;;
+    acls) class=org.apache.kafka.tools.AclCommand ;;
     topics) class=org.apache.kafka.tools.TopicCommand ;;
     console-producer) class=org.apache.kafka.tools.ConsoleProducer ;;
     console-consumer) class=org.apache.kafka.tools.consumer.ConsoleConsumer ;;
