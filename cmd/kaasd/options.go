@@ -88,7 +88,7 @@ func authorizerOption() option {
 		return fmt.Errorf("%q is no authorizer of kaasd (acl, or %s)", text, standardAuthorizer)
 	}}
 	return o.ofKafka().orElse("everybody who may connect may do everything").
-		says("acl, or the name of Kafka's StandardAuthorizer: only super users may do what no rule allows; rules cannot be made in this version")
+		says("acl, or the name of Kafka's StandardAuthorizer: super users may do everything, the others what ACLs allow")
 }
 
 func networkOptions() []option {
