@@ -1,6 +1,7 @@
 package broker_test
 
 import (
+	"bytes"
 	"errors"
 	"io/fs"
 	"net"
@@ -128,4 +129,54 @@ func filesOf(t *testing.T, dir string) []string {
 		t.Fatal(files, err)
 	}
 	return files
+}
+
+// A metadata log that has lost what was on disk, or holds damage, ends the start as a bad file,
+// and nothing in the folder is touched.
+func TestCutMetadata(t *testing.T) {
+	dir := t.TempDir()
+	b := brokertest.Start(t, inFolder(dir))
+	p := dial(t, b.Plain)
+	for _, topic := range []string{"a", "b", "c"} {
+		p.newTopic(topic)
+		p.mustProduce(topic, batch(10))
+	}
+	b.Stop()
+	log := filepath.Join(dir, "__kaasd_metadata-0", "00000000000000000000.log")
+	whole, err := os.ReadFile(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, left := range []int{0, 1, len(whole) / 2, len(whole) - 1} {
+		if err := os.WriteFile(log, whole[:left], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var bad *broker.BadFile
+		if _, err := brokertest.Try(t, zap.NewNop(), inFolder(dir)); !errors.As(err, &bad) || !strings.Contains(err.Error(), "__kaasd_metadata-0") {
+			t.Errorf("%d of %d bytes are left: %v", left, len(whole), err)
+		}
+	}
+	damaged := bytes.Clone(whole)
+	damaged[80] ^= 0xff // in the first batch, with good ones behind it
+	for _, clean := range []bool{true, false} {
+		if err := os.WriteFile(log, damaged, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if !clean {
+			_ = os.Remove(filepath.Join(dir, "clean"))
+		}
+		var bad *broker.BadFile
+		if _, err := brokertest.Try(t, zap.NewNop(), inFolder(dir)); !errors.As(err, &bad) || !strings.Contains(err.Error(), "__kaasd_metadata-0") {
+			t.Errorf("a bad batch before good ones, clean %v: %v", clean, err)
+		}
+	}
+	if err := os.WriteFile(log, whole, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p = dial(t, brokertest.Start(t, inFolder(dir)).Plain)
+	for _, topic := range []string{"a", "b", "c"} {
+		if got := endOffset(p, topic); got != 1 {
+			t.Errorf("%s ends at %d", topic, got)
+		}
+	}
 }
