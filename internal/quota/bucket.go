@@ -23,6 +23,7 @@ type bucket struct {
 	lastThrottle  atomic.Int64 // announced, in nanoseconds
 	throttledAt   atomic.Int64 // ticks
 	muted         atomic.Int64 // connections, now
+	abandoned     atomic.Int64 // mutes whose connections left before they had passed
 	line          line         // of the fetches that wait
 
 	meter *meter // shared by the buckets of a kind
@@ -31,7 +32,7 @@ type bucket struct {
 	// accounted for, until it is forgotten.
 	named atomic.Bool
 
-	_ [16]byte
+	_ [8]byte
 }
 
 func (b *bucket) open(m *meter, burst time.Duration, now int64) {
