@@ -110,3 +110,21 @@ func TestGivenCredentialsSurviveRestarts(t *testing.T) {
 		}
 	}
 }
+
+// Who leaves the file and has a credential of the Kafka API can still log in, and
+// keeps the sessions.
+func TestGivenCredentialsOutliveTheFile(t *testing.T) {
+	b, path := startWithFile(t, credentials(t, carol, bob))
+	given := account{"carol", "given", kafka.ScramSHA256}
+	dial(t, b.Plain).give(given)
+	session, gone := dial(t, b.SASL), dialAs(t, b.SASL, "bob", "b-secret")
+	session.arrive(given)
+	newFile(t, b, path, `{"users":[]}`)
+	gone.mustEnd()
+	session.versions()
+	for who, want := range map[account]kafka.Code{carol: kafka.SASLAuthenticationFailed, given: kafka.NoError} {
+		if got := dial(t, b.SASL).arrive(who); got != want {
+			t.Errorf("%s with %s: %s", who.name, who.password, got)
+		}
+	}
+}

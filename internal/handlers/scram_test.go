@@ -63,6 +63,8 @@ func scrams(c *caller) []string {
 	return lines
 }
 
+// TestAlterScram holds the checks one by one. Both mechanisms in one request are
+// T45.
 func TestAlterScram(t *testing.T) {
 	noPassword := scramOps("a:1")
 	noPassword.Upsertions[0].SaltedPassword = []byte{}

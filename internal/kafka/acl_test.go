@@ -34,9 +34,9 @@ func TestACLsThatCannotBe(t *testing.T) {
 }
 
 func TestACLFilters(t *testing.T) {
-	any := ACLFilter{Type: ResourceAny, Pattern: PatternAny, Operation: OpAny, Permission: PermissionAny}
+	every := ACLFilter{Type: ResourceAny, Pattern: PatternAny, Operation: OpAny, Permission: PermissionAny}
 	with := func(change func(*ACLFilter)) ACLFilter {
-		f := any
+		f := every
 		change(&f)
 		return f
 	}
@@ -52,7 +52,7 @@ func TestACLFilters(t *testing.T) {
 		acl    ACL
 		want   bool
 	}{
-		{"any", any, aliceReads, true},
+		{"any", every, aliceReads, true},
 		{"its type", with(func(f *ACLFilter) { f.Type = ResourceTopic }), aliceReads, true},
 		{"another type", with(func(f *ACLFilter) { f.Type = ResourceGroup }), aliceReads, false},
 		{"its operation", with(func(f *ACLFilter) { f.Operation = OpRead }), aliceReads, true},

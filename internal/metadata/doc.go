@@ -1,12 +1,12 @@
 // Package metadata is the durable record of every admin change: topics,
-// their partitions and configs, broker configs, reserved producer ids. There
-// is one log and one image.
+// their partitions and configs, broker configs, SCRAM credentials, ACLs,
+// reserved producer ids. There is one log and one image.
 //
 // The log is an ordinary storage.Log (LogPartition, run with LogConfig). A
 // commit is one record batch in it; each record is one change:
 //
 //	key    the kind of the change, such as TopicCreated
-//	value  the change as a JSON object
+//	value  the change as a JSON object; names keep bytes that are not UTF-8
 //
 // The Image is what the log adds up to: immutable, read without a lock through
 // Store.Image, replaced by each commit. A commit copies what it touches and
