@@ -18,7 +18,7 @@ import (
 )
 
 // Whatever a crash has made of the end of a log, the broker starts, keeps every
-// batch before it, and goes on behind the last good one (O-f01, O-f05).
+// batch before it, and goes on behind the last good one.
 func TestDamagedTails(t *testing.T) {
 	dir := t.TempDir()
 	b := brokertest.Start(t, inFolder(dir))
@@ -86,7 +86,7 @@ func TestDamagedTails(t *testing.T) {
 }
 
 // Indexes are hints: with zeros at their end, or gone, nothing is lost, found
-// at another offset or deleted early (O-f03).
+// at another offset or deleted early.
 func TestDamagedIndexes(t *testing.T) {
 	dir := t.TempDir()
 	b := brokertest.Start(t, inFolder(dir))

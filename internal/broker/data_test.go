@@ -27,8 +27,7 @@ func (p *peer) fetchOne(version int16, req *message.FetchRequest) message.FetchR
 	return call[message.FetchResponse](p, version, req).Responses[0].Partitions[0]
 }
 
-// Null and empty are two things, and headers keep their order and doubles
-// (O-c06).
+// Null and empty are two things, and headers keep their order and doubles.
 func TestRecordsComeBackAsTheyWere(t *testing.T) {
 	b := brokertest.Start(t)
 	var many []kgo.RecordHeader
@@ -67,7 +66,7 @@ func TestRecordsComeBackAsTheyWere(t *testing.T) {
 	}
 }
 
-// Whatever leader epoch a producer writes is replaced by the broker's (O-c02).
+// Whatever leader epoch a producer writes is replaced by the broker's.
 func TestLeaderEpochIsTheBrokers(t *testing.T) {
 	p := dial(t, brokertest.Start(t).Plain)
 	p.newTopic("t")
@@ -85,7 +84,7 @@ func TestLeaderEpochIsTheBrokers(t *testing.T) {
 }
 
 // The first batch is whole whatever the limits say, and the one that holds the
-// offset is whole too (traps 18 and 19).
+// offset is whole too.
 func TestFirstBatchIsWhole(t *testing.T) {
 	p := dial(t, brokertest.Start(t).Plain)
 	p.newTopic("t")
@@ -108,7 +107,7 @@ func TestFirstBatchIsWhole(t *testing.T) {
 }
 
 // A fetch waits for its bytes, no longer than it says, and then takes what
-// there is (traps 16 and 17, O-c09, O-c10).
+// there is.
 func TestFetchWaits(t *testing.T) {
 	b := brokertest.Start(t)
 	p, producer := dial(t, b.Plain), dial(t, b.Plain)
@@ -136,7 +135,7 @@ func TestFetchWaits(t *testing.T) {
 	}
 }
 
-// Ids and epochs of sessions as clients use them (trap 20).
+// Ids and epochs of sessions as clients use them.
 func TestFetchSessions(t *testing.T) {
 	p := dial(t, brokertest.Start(t).Plain)
 	p.newTopic("t")
@@ -169,7 +168,7 @@ func TestFetchSessions(t *testing.T) {
 	}
 }
 
-// Who opens sessions and never uses them pushes nobody out (O-c08).
+// Who opens sessions and never uses them pushes nobody out.
 func TestSessionsAreBounded(t *testing.T) {
 	b := brokertest.Start(t)
 	p, wasteful := dial(t, b.Plain), dial(t, b.Plain)
@@ -192,7 +191,7 @@ func TestSessionsAreBounded(t *testing.T) {
 	}
 }
 
-// A topic that is made again is another one (trap 22).
+// A topic that is made again is another one.
 func TestTopicsAreTheirIDs(t *testing.T) {
 	p := dial(t, brokertest.Start(t).Plain)
 	old := p.newTopic("t")
@@ -217,7 +216,7 @@ func TestTopicsAreTheirIDs(t *testing.T) {
 	}
 }
 
-// What a topic's config asks of records (traps 15, 27, 31 and 32).
+// What a topic's config asks of records.
 func TestTopicConfigsBindRecords(t *testing.T) {
 	p := dial(t, brokertest.Start(t).Plain)
 	p.newTopic("small", config("max.message.bytes", "1000"))
@@ -251,7 +250,7 @@ func TestTopicConfigsBindRecords(t *testing.T) {
 	}
 }
 
-// Partitions are led by this broker alone (trap 42).
+// Partitions are led by this broker alone.
 func TestReplicationFactors(t *testing.T) {
 	p := dial(t, brokertest.Start(t).Plain)
 	for factor, want := range map[int16]kafka.Code{-1: kafka.NoError, 1: kafka.NoError, 0: kafka.InvalidReplicationFactor, 3: kafka.InvalidReplicationFactor} {
@@ -263,7 +262,7 @@ func TestReplicationFactors(t *testing.T) {
 	}
 }
 
-// Topics are made for who asks for them, unless that is turned off (trap 40).
+// Topics are made for who asks for them, unless that is turned off.
 func TestTopicsAreMadeOnDemand(t *testing.T) {
 	for value, want := range map[string]bool{"true": true, "false": false} {
 		b := brokertest.Start(t, func(c *broker.Config) { c.Properties["auto.create.topics.enable"] = value })
@@ -279,8 +278,7 @@ func TestTopicsAreMadeOnDemand(t *testing.T) {
 	}
 }
 
-// DeleteRecords moves the start, to the end when asked so, and not beyond
-// (trap 65).
+// DeleteRecords moves the start, to the end when asked so, and not beyond.
 func TestDeleteRecords(t *testing.T) {
 	p := dial(t, brokertest.Start(t).Plain)
 	p.newTopic("t")
@@ -298,7 +296,7 @@ func TestDeleteRecords(t *testing.T) {
 	}
 }
 
-// Each listener tells its own address (trap 39).
+// Each listener tells its own address.
 func TestListenersTellTheirAddress(t *testing.T) {
 	b, _ := startWithFile(t, credentials(t, alice))
 	for address, p := range map[string]*peer{b.Plain: dial(t, b.Plain), b.SASL: dialAs(t, b.SASL, "alice", "a-secret")} {
@@ -313,7 +311,7 @@ func TestListenersTellTheirAddress(t *testing.T) {
 	}
 }
 
-// A transactional producer fails at once and clearly (trap 66).
+// A transactional producer fails at once and clearly.
 func TestTransactionsAreNotServed(t *testing.T) {
 	b := brokertest.Start(t)
 	client := newClient(t, b.Plain, kgo.TransactionalID("tx"), kgo.RequestRetries(0), kgo.RetryTimeout(time.Second))

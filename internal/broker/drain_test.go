@@ -48,7 +48,7 @@ func (a *acknowledged) produceUntilEnd(ctx context.Context, client *kgo.Client, 
 }
 
 // A broker that is asked to stop is unready at once, serves on for the delay,
-// and then lets go of nothing that it acknowledged (O-e07).
+// and then lets go of nothing that it acknowledged.
 func TestStopUnderLoad(t *testing.T) {
 	t.Parallel()
 	folder := withFolder(t)

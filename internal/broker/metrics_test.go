@@ -311,7 +311,7 @@ func TestFoldedTotalsAreExact(t *testing.T) {
 }
 
 // Clients cannot mint series: not with client ids, topics that do not exist or
-// names of users (O-e03, O-e04).
+// names of users.
 func TestClientsCannotMintSeries(t *testing.T) {
 	b := brokertest.Start(t)
 	p := dial(t, b.Plain)

@@ -15,93 +15,6 @@ import (
 	"kaasd/internal/kafka"
 )
 
-// values are the quotas of users, as described.
-type values map[string]map[string]float64
-
-func set(key string, value float64) message.AlterClientQuotasOp {
-	return message.AlterClientQuotasOp{Key: key, Value: value}
-}
-
-func unset(key string) message.AlterClientQuotasOp {
-	return message.AlterClientQuotasOp{Key: key, Remove: true}
-}
-
-func entityOf(components ...message.AlterClientQuotasEntity) []message.AlterClientQuotasEntity {
-	return components
-}
-
-func named(kind, name string) message.AlterClientQuotasEntity {
-	return message.AlterClientQuotasEntity{EntityType: kind, EntityName: &name}
-}
-
-func byDefault(kind string) message.AlterClientQuotasEntity {
-	return message.AlterClientQuotasEntity{EntityType: kind}
-}
-
-func entry(user string, ops ...message.AlterClientQuotasOp) message.AlterClientQuotasEntry {
-	return message.AlterClientQuotasEntry{Entity: entityOf(named(kafka.EntityUser, user)), Ops: ops}
-}
-
-func (p *peer) alterAll(version int16, validateOnly bool, entries ...message.AlterClientQuotasEntry) []message.AlterClientQuotasResponseEntry {
-	p.t.Helper()
-	return call[message.AlterClientQuotasResponse](p, version, &message.AlterClientQuotasRequest{Entries: entries, ValidateOnly: validateOnly}).Entries
-}
-
-// alter changes quotas of one user, which must work.
-func (p *peer) alter(user string, ops ...message.AlterClientQuotasOp) {
-	p.t.Helper()
-	for _, e := range p.alterAll(1, false, entry(user, ops...)) {
-		if e.ErrorCode != kafka.NoError {
-			p.t.Fatalf("alter quotas of %s: %s %s", user, e.ErrorCode, *e.ErrorMessage)
-		}
-	}
-}
-
-func (p *peer) describeAll(version int16, strict bool, components ...message.DescribeClientQuotasComponent) *message.DescribeClientQuotasResponse {
-	p.t.Helper()
-	return call[message.DescribeClientQuotasResponse](p, version, &message.DescribeClientQuotasRequest{Components: components, Strict: strict})
-}
-
-// describe gives the quotas that match.
-func (p *peer) describe(components ...message.DescribeClientQuotasComponent) values {
-	p.t.Helper()
-	resp := p.describeAll(1, false, components...)
-	if resp.ErrorCode != kafka.NoError {
-		p.t.Fatalf("describe quotas: %s", resp.ErrorCode)
-	}
-	return p.valuesOf(resp)
-}
-
-func (p *peer) valuesOf(resp *message.DescribeClientQuotasResponse) values {
-	p.t.Helper()
-	all := values{}
-	for _, e := range resp.Entries {
-		if len(e.Entity) != 1 || e.Entity[0].EntityType != kafka.EntityUser || e.Entity[0].EntityName == nil {
-			p.t.Fatalf("described entity %+v", e.Entity)
-		}
-		user := map[string]float64{}
-		for _, v := range e.Values {
-			user[v.Key] = v.Value
-		}
-		all[*e.Entity[0].EntityName] = user
-	}
-	return all
-}
-
-const (
-	exact  = int8(0)
-	normal = int8(1)
-	anyone = int8(2)
-)
-
-func match(kind string, how int8, name ...string) message.DescribeClientQuotasComponent {
-	c := message.DescribeClientQuotasComponent{EntityType: kind, MatchType: how}
-	if len(name) > 0 {
-		c.Match = &name[0]
-	}
-	return c
-}
-
 func TestQuotaLife(t *testing.T) {
 	for version := range int16(2) {
 		t.Run(fmt.Sprintf("version %d", version), func(t *testing.T) {
@@ -197,23 +110,6 @@ func TestAlterRefuses(t *testing.T) {
 			}
 		})
 	}
-}
-
-func ops(ops ...message.AlterClientQuotasOp) []message.AlterClientQuotasOp { return ops }
-
-func echo(entity []message.AlterClientQuotasEntity) []message.AlterClientQuotasResponseEntity {
-	out := []message.AlterClientQuotasResponseEntity{}
-	for _, c := range entity {
-		out = append(out, message.AlterClientQuotasResponseEntity(c))
-	}
-	return out
-}
-
-func deref(s *string) string {
-	if s == nil {
-		return "<null>"
-	}
-	return *s
 }
 
 func TestAlterAcceptsOddValues(t *testing.T) {
@@ -334,11 +230,7 @@ func TestDescribeFilters(t *testing.T) {
 	}
 }
 
-func filter(c ...message.DescribeClientQuotasComponent) []message.DescribeClientQuotasComponent {
-	return c
-}
-
-// Names come back byte for byte (O-a06).
+// Names come back byte for byte.
 func TestQuotaNamesAreKept(t *testing.T) {
 	p := dial(t, brokertest.Start(t).Plain)
 	names := []string{"CN=app1", "CN=app1,O=x", "a/b", "a%2Fb", "a b", "\u00fc", "*", "<default>", "../x", "a\x00b", " ", strings.Repeat("n", 30_000)}

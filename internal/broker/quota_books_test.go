@@ -101,7 +101,7 @@ func TestMutedConnectionsAreNotIdle(t *testing.T) {
 }
 
 // Batches that are larger than a second's worth are handed out one by one, and
-// a consumer gets to the end (O-b01).
+// a consumer gets to the end.
 func TestLargeBatchesDoNotStarve(t *testing.T) {
 	t.Parallel()
 	b, admin := felt(t)
@@ -165,7 +165,7 @@ func containsAll(text string, words []string) bool {
 	return true
 }
 
-// Key 50 is what kafka-configs asks after the quotas of users (O-a11): who has
+// Key 50 is what kafka-configs asks after the quotas of users: who has
 // SCRAM credentials, never what they are.
 func TestScramUsersAreDescribed(t *testing.T) {
 	b, _ := startWithFile(t, credentials(t, alice, carol, account{"dave", "d-secret", kafka.ScramSHA256}))

@@ -3,17 +3,13 @@ package broker_test
 import (
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
-	"kaasd/internal/broker"
 	"kaasd/internal/broker/brokertest"
 	"kaasd/internal/codec/message"
-	"kaasd/internal/credstore"
 	"kaasd/internal/kafka"
 )
 
@@ -57,7 +53,7 @@ func TestRaiseWakesAMutedConnection(t *testing.T) {
 }
 
 // Removal forgives the debt of those who are muted and of those who come
-// later; a quota that is set again starts with a full bucket (O-a01, T32).
+// later; a quota that is set again starts with a full bucket.
 func TestRemovalForgives(t *testing.T) {
 	b, admin := felt(t)
 	p, other := dial(t, b.Plain), dial(t, b.Plain)
@@ -79,8 +75,7 @@ func TestRemovalForgives(t *testing.T) {
 	}
 }
 
-// A lower limit keeps a mute that was announced, and judges the next request
-// (T31).
+// A lower limit keeps a mute that was announced, and judges the next request.
 func TestLoweringKeepsTheMute(t *testing.T) {
 	b, admin := felt(t)
 	admin.alter(anonymous, unset(kafka.ProducerByteRate)) // so that the next one starts with a full bucket
@@ -102,7 +97,7 @@ func TestLoweringKeepsTheMute(t *testing.T) {
 }
 
 // Connections of one account share its debt, also new ones: who reconnects
-// does not escape (T48), and who produces is not thereby kept from fetching.
+// does not escape, and who produces is not thereby kept from fetching.
 func TestConnectionsShareTheDebt(t *testing.T) {
 	b, admin := felt(t)
 	first, second := dial(t, b.Plain), dial(t, b.Plain)
@@ -129,7 +124,7 @@ func TestConnectionsShareTheDebt(t *testing.T) {
 }
 
 // A bucket in debt answers fetches without topics, keeps their session, and
-// loses no record (O-b05, O-b06, T22, T24).
+// loses no record.
 func TestThrottledFetchIsEmpty(t *testing.T) {
 	b, admin := felt(t)
 	p, other := dial(t, b.Plain), dial(t, b.Plain)
@@ -186,7 +181,7 @@ func appendMany(t *testing.T, p *peer, topic string, n, size int) []int64 {
 	return offsets
 }
 
-// A throttled first fetch of a session has none (T23).
+// A throttled first fetch of a session has none.
 func TestThrottledFirstFetchHasNoSession(t *testing.T) {
 	b, admin := felt(t)
 	admin.alter(anonymous, unset(kafka.ProducerByteRate))
@@ -203,7 +198,7 @@ func TestThrottledFirstFetchHasNoSession(t *testing.T) {
 }
 
 // The answer to a produce request in debt comes at once, in every version; a
-// request that was sent with it waits, and its answer comes behind (T28, T29).
+// request that was sent with it waits, and its answer comes behind.
 func TestEveryProduceVersionIsMuted(t *testing.T) {
 	b, admin := felt(t)
 	id := topicID(admin, "t")
@@ -237,7 +232,7 @@ func topicID(p *peer, name string) kafka.TopicID {
 }
 
 // Nothing is written for acks=0, and the connection is muted all the same; the
-// next answer is that to the next request (O-b11, T26, trap 13).
+// next answer is that to the next request.
 func TestUnansweredProduceIsMuted(t *testing.T) {
 	b, admin := felt(t)
 	p := dial(t, b.Plain)
@@ -271,7 +266,7 @@ func offsetAt(p *peer, topic string, timestamp int64) message.ListOffsetsRespons
 }
 
 // Every byte of a request counts, whatever became of its records and whatever
-// the client calls itself (O-a05, T27, trap 62).
+// the client calls itself.
 func TestEveryRequestIsCharged(t *testing.T) {
 	b, admin := felt(t)
 	for _, c := range []struct {
@@ -300,7 +295,7 @@ func TestEveryRequestIsCharged(t *testing.T) {
 	}
 }
 
-// The announced throttle is the whole debt, and only the field bounds it (T33).
+// The announced throttle is the whole debt, and only the field bounds it.
 func TestThrottleIsBoundByTheFieldOnly(t *testing.T) {
 	b, admin := felt(t)
 	admin.alter(anonymous, set(kafka.ProducerByteRate, 1))
@@ -353,104 +348,8 @@ func TestRateOfManyConnections(t *testing.T) {
 	}
 }
 
-// fileQuota is a credentials file of two users, one with a quota.
-func fileQuota(produce string) string {
-	return `{"version":1,"users":[{"username":"alice","authType":"plain","plainPassword":"a-secret","quotas":{` + produce + `}},` +
-		`{"username":"bob","authType":"plain","plainPassword":"b-secret"}]}`
-}
-
-// newFile puts a credentials file in force.
-func newFile(t *testing.T, b *brokertest.Broker, path, content string) {
-	t.Helper()
-	rewrite(t, path, content)
-	if r := b.Reload(credstore.TriggerSignal); r.Err != nil {
-		t.Fatalf("reload: %v", r.Err)
-	}
-}
-
-func startWithFile(t *testing.T, content string, changes ...func(*broker.Config)) (*brokertest.Broker, string) {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "credentials.json")
-	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	b := brokertest.Start(t, append(changes, func(c *broker.Config) { c.CredentialsFile = path })...)
-	dial(t, b.Plain).newTopic("t")
-	return b, path
-}
-
-// A new credentials file re-rates live buckets: a raise wakes, a removal
-// forgives, and a user's quota is nobody else's.
-func TestReloadReachesMutedConnections(t *testing.T) {
-	for _, c := range []struct{ name, then string }{
-		{"raise", `"producerMaxByteRatePerBroker":100000000`},
-		{"removal", ``},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			b, path := startWithFile(t, fileQuota(`"producerMaxByteRatePerBroker":100`))
-			alice, bob := dialAs(t, b.SASL, "alice", "a-secret"), dialAs(t, b.SASL, "bob", "b-secret")
-			alice.overdraw("t")
-			if got := bob.mustProduce("t", batch(100_000)); got != 0 {
-				t.Errorf("bob has no quota and was throttled for %v", got)
-			}
-			awaitMuted(t, b, "produce", 1)
-			alice.send(0, &message.ApiVersionsRequest{})
-			newFile(t, b, path, fileQuota(c.then))
-			alice.read(&message.ApiVersionsResponse{})
-		})
-	}
-}
-
-// An override hides the file, also a new one, until its last key is removed.
-func TestOverrideHidesTheFile(t *testing.T) {
-	b, path := startWithFile(t, fileQuota(`"producerMaxByteRatePerBroker":100000000`))
-	admin, alice := dial(t, b.Plain), dialAs(t, b.SASL, "alice", "a-secret")
-	if got := alice.mustProduce("t", batch(100_000)); got != 0 {
-		t.Fatalf("throttled for %v by the file", got)
-	}
-	admin.alter("alice", set(kafka.ProducerByteRate, 100))
-	alice.overdraw("t")
-	awaitMuted(t, b, "produce", 1)
-	alice.send(0, &message.ApiVersionsRequest{})
-	newFile(t, b, path, fileQuota(`"producerMaxByteRatePerBroker":200000000`))
-	awaitMuted(t, b, "produce", 1)
-	if got := admin.describe()["alice"][kafka.ProducerByteRate]; got != 100 {
-		t.Errorf("the file shows through the override: %v", got)
-	}
-	admin.alter("alice", unset(kafka.ProducerByteRate))
-	alice.read(&message.ApiVersionsResponse{})
-	if got := admin.describe()["alice"][kafka.ProducerByteRate]; got != 200_000_000 {
-		t.Errorf("after the override: %v", got)
-	}
-}
-
-// Odd names are owners of their own (O-a06).
-func TestOddNamesHaveTheirOwnBuckets(t *testing.T) {
-	names := []string{"CN=app1", "CN=app1,O=x", "a/b", "a%2Fb", "a b", "\u00fc", "*", "<default>"}
-	file := `{"users":[`
-	for i, name := range names {
-		if i > 0 {
-			file += ","
-		}
-		file += fmt.Sprintf(`{"username":%q,"authType":"plain","plainPassword":"pw"}`, name)
-	}
-	b, path := startWithFile(t, file+"]}")
-	admin := dial(t, b.Plain)
-	for _, name := range names {
-		if got := dialAs(t, b.SASL, name, "pw").mustProduce("t", batch(100_000)); got != 0 {
-			t.Errorf("%s: throttled for %v by a quota of another user", name, got)
-		}
-		admin.alter(name, set(kafka.ProducerByteRate, 100))
-		dialAs(t, b.SASL, name, "pw").overdraw("t")
-	}
-	newFile(t, b, path, `{"users":[]}`)
-	if got := admin.describe(); len(got) != len(names) {
-		t.Errorf("an altered quota left with its user's credentials: %d of %d are there", len(got), len(names))
-	}
-}
-
 // Records come back whole through both quotas, also for clients that expect the
-// broker to wait before it answers (O-b08).
+// broker to wait before it answers.
 func TestThrottledClientsLoseNothing(t *testing.T) {
 	for _, c := range clientGenerations() {
 		t.Run(c.name, func(t *testing.T) {

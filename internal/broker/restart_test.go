@@ -160,8 +160,8 @@ func (p *peer) newProducer() int64 {
 	return resp.ProducerID
 }
 
-// Producer ids never repeat (trap 10), and a batch that is sent again gets the
-// offset it had, also after a restart (traps 11 and 12).
+// Producer ids never repeat, and a batch that is sent again gets the
+// offset it had, also after a restart.
 func TestProducersOutliveTheBroker(t *testing.T) {
 	lives(t, func(t *testing.T, b *brokertest.Broker, again func() *brokertest.Broker) {
 		p := dial(t, b.Plain)
@@ -207,14 +207,14 @@ func TestProducersOutliveTheBroker(t *testing.T) {
 			t.Errorf("the old epoch: %s", answer.ErrorCode)
 		}
 		p.newTopic("new")
-		if answer, _ := p.produce("new", idempotent(id, 0, 77)); answer.ErrorCode != kafka.NoError { // O-c07
+		if answer, _ := p.produce("new", idempotent(id, 0, 77)); answer.ErrorCode != kafka.NoError {
 			t.Errorf("a sequence of a producer that the log does not know: %s", answer.ErrorCode)
 		}
 	})
 }
 
 // The leader epoch is raised by every start, stamped into batches, and tells
-// where each life of the log ended (traps 63 and 64).
+// where each life of the log ended.
 func TestLeaderEpochsOutliveTheBroker(t *testing.T) {
 	lives(t, func(t *testing.T, b *brokertest.Broker, again func() *brokertest.Broker) {
 		dial(t, b.Plain).newTopic("t")
@@ -260,7 +260,7 @@ func TestLeaderEpochsOutliveTheBroker(t *testing.T) {
 }
 
 // The first record at or behind a time is found, inside of batches too, before
-// and after a restart (O-c12, trap 24).
+// and after a restart.
 func TestTimesOutliveTheBroker(t *testing.T) {
 	base := time.Now().UnixMilli() - 1000
 	all := map[string][]record.Batch{}

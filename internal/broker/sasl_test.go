@@ -67,7 +67,7 @@ func credentials(t *testing.T, accounts ...account) string {
 }
 
 // Names and passwords with the characters that SCRAM escapes, and others, are
-// taken as they are; the user who logs in is the one who is charged (O-c13).
+// taken as they are; the user who logs in is the one who is charged.
 func TestUsersAreWhoTheyLogInAs(t *testing.T) {
 	accounts := []account{
 		{"p", "p-secret", kafka.ScramUnknown}, {"s256", "256-secret", kafka.ScramSHA256}, {"s512", "512-secret", kafka.ScramSHA512},
@@ -130,7 +130,7 @@ func logInBy(p *peer, m sasl.Mechanism, between func()) ([]*message.SaslAuthenti
 }
 
 // Nobody can find out whether a user exists: as many steps, the same answer, as
-// late, and then the end (trap 51).
+// late, and then the end.
 func TestFailedLoginsLookAlike(t *testing.T) {
 	accounts := []account{{"p", "p-secret", kafka.ScramUnknown}, {"s256", "256-secret", kafka.ScramSHA256}, {"s512", "512-secret", kafka.ScramSHA512}}
 	b, _ := startWithFile(t, credentials(t, accounts...))
@@ -178,7 +178,7 @@ func TestMalformedTokens(t *testing.T) {
 	}
 }
 
-// A mechanism that is not offered is answered with those that are (trap 52).
+// A mechanism that is not offered is answered with those that are.
 func TestMechanismThatIsNotOffered(t *testing.T) {
 	b := brokertest.Start(t)
 	for version := range int16(2) {
@@ -194,7 +194,7 @@ func TestMechanismThatIsNotOffered(t *testing.T) {
 }
 
 // After the handshake of version 0 tokens come as they are, and a failure has
-// no answer (trap 53).
+// no answer.
 func TestRawTokens(t *testing.T) {
 	b, _ := startWithFile(t, credentials(t, account{"p", "p-secret", kafka.ScramUnknown}))
 	shaken := func() *peer {
@@ -215,7 +215,7 @@ func TestRawTokens(t *testing.T) {
 	p.mustEnd()
 }
 
-// Versions are told before and after the log-in (trap 7), and nothing else is
+// Versions are told before and after the log-in, and nothing else is
 // in order before it.
 func TestOrderOfALogin(t *testing.T) {
 	b, _ := startWithFile(t, credentials(t, account{"p", "p-secret", kafka.ScramUnknown}))

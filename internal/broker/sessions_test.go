@@ -47,7 +47,7 @@ func TestRemovedUsersAreExpelled(t *testing.T) {
 }
 
 // Another authType ends sessions, new keys do not: operators write new salts
-// for the same password (O-d05).
+// for the same password.
 func TestNewKeysKeepSessions(t *testing.T) {
 	b, path := startWithFile(t, credentials(t, carol))
 	p := dial(t, b.SASL)
@@ -78,7 +78,7 @@ func TestReloadBetweenTheStepsOfALogin(t *testing.T) {
 }
 
 // A bad, empty or vanished file takes nothing away; the old content clears the
-// alarm (O-d04, O-d07).
+// alarm.
 func TestBadFilesTakeNothingAway(t *testing.T) {
 	good := fileQuota(`"producerMaxByteRatePerBroker":1234`)
 	b, path := startWithFile(t, good)
@@ -124,7 +124,7 @@ func TestBadFilesTakeNothingAway(t *testing.T) {
 }
 
 // A mounted Secret changes by the swap of a link; it is noticed without being
-// asked, every time (O-d01, O-d02).
+// asked, every time.
 func TestMountedSecretIsFollowed(t *testing.T) {
 	dir := t.TempDir()
 	swap := func(version, content string) {
@@ -173,7 +173,7 @@ func TestRemovalBetweenTheStepsOfALogin(t *testing.T) {
 }
 
 // Log-ins of users that do not change never fail, whatever is done to the file
-// meanwhile, and its last content wins (O-d03, O-d04).
+// meanwhile, and its last content wins.
 func TestLoginsDuringStormsOfReloads(t *testing.T) {
 	t.Parallel()
 	good := credentials(t, alice)

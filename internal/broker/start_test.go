@@ -56,7 +56,7 @@ func TestStartNamesWhatIsWrong(t *testing.T) {
 }
 
 // A credentials file that is missing or empty at the start is an empty store,
-// and is taken when it comes (section 7 of the reload rules).
+// and is taken when it comes.
 func TestStartWithoutCredentials(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "credentials.json")
 	for _, empty := range []bool{false, true} {
@@ -75,7 +75,7 @@ func TestStartWithoutCredentials(t *testing.T) {
 
 // After a loss of power a small file may be there with no bytes. Whichever it
 // is, the broker starts and has its topics and records, or says which file it
-// is; it never takes topics for deleted (O-f02).
+// is; it never takes topics for deleted.
 func TestEmptiedFiles(t *testing.T) {
 	dir := t.TempDir()
 	b := brokertest.Start(t, inFolder(dir))
