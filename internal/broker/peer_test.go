@@ -225,3 +225,15 @@ func (p *peer) newTopic(name string, configs ...message.CreateTopicsConfig) kafk
 func isReset(err error) bool {
 	return errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 }
+
+// drain says no more, and takes whatever comes until the broker closes.
+func (p *peer) drain() {
+	p.t.Helper()
+	_ = p.Conn.(*net.TCPConn).CloseWrite()
+	if err := p.SetReadDeadline(time.Now().Add(patience)); err != nil {
+		p.t.Fatal(err)
+	}
+	if _, err := io.Copy(io.Discard, p); err != nil && !isReset(err) {
+		p.t.Fatalf("read to the end: %v", err)
+	}
+}
