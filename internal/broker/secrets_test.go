@@ -128,3 +128,18 @@ func TestGivenCredentialsOutliveTheFile(t *testing.T) {
 		}
 	}
 }
+
+// A credential that is removed between the steps of a log-in is not good for it
+// any more.
+func TestCredentialTakenDuringALogin(t *testing.T) {
+	b := brokertest.Start(t)
+	admin := dial(t, b.Plain)
+	given := account{"u", "u-secret", kafka.ScramSHA512}
+	admin.give(given)
+	p := dial(t, b.SASL)
+	all, _ := logInBy(p, given.as(), func() { admin.take(given) })
+	if got := all[len(all)-1].ErrorCode; got != kafka.SASLAuthenticationFailed {
+		t.Errorf("got %s", got)
+	}
+	p.mustEnd()
+}

@@ -103,24 +103,18 @@ func (s *session) step(token []byte) ([]byte, error) {
 // later finds it and closes the session.
 func (s *session) enter(p kafka.Principal) error {
 	s.login.Store(&login{principal: p})
-	now := s.h.Credentials()
-	if now == s.sasl.began || !slices.Contains(credstore.Expelled(s.sasl.began, now), p.Name) {
+	if s.h.knows(p.Name) && !s.expelled(p.Name) {
 		return nil
 	}
 	s.login.Store(nil)
 	return auth.Refused()
 }
 
-// arrive takes who logged in as the session's own. A user may have been removed
-// since the log-in began; whoever removed him closes the sessions that had
-// arrived, so the look at what is left comes after.
-func (s *session) arrive(p kafka.Principal) error {
-	s.login.Store(&login{principal: p})
-	if s.h.knows(p.Name) {
-		return nil
-	}
-	s.login.Store(nil)
-	return kafka.Errorf(kafka.SASLAuthenticationFailed, "authentication failed: the user was removed meanwhile")
+// expelled says whether the credentials file has put a user out since the log-in
+// began. Who has a credential of the Kafka API stays.
+func (s *session) expelled(user string) bool {
+	now := s.h.Credentials()
+	return now != s.sasl.began && slices.Contains(credstore.Expelled(s.sasl.began, now), user) && !s.h.Metadata.Image().HasScram(user)
 }
 
 func (s *session) countLogin(result string) {
