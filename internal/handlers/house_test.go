@@ -163,7 +163,7 @@ func (r *house) connect(l server.Listener) *caller {
 // there is none. The error is that of a connection that is closed.
 func (c *caller) exchange(frame []byte) ([]byte, error) {
 	c.t.Helper()
-	if err := c.session.Admit(len(frame), frame[:min(len(frame), 16)]); err != nil {
+	if _, err := c.session.Admit(len(frame), frame[:min(len(frame), 16)]); err != nil {
 		return nil, err
 	}
 	answer, err := c.session.Serve(c.t.Context(), &server.Request{Frame: frame, Received: time.Now()})

@@ -13,6 +13,7 @@ import (
 	"kaasd/internal/codec"
 	"kaasd/internal/codec/message"
 	"kaasd/internal/kafka"
+	"kaasd/internal/quota"
 	"kaasd/internal/server"
 )
 
@@ -22,10 +23,25 @@ const (
 	maxFrame      = 8 << 20
 )
 
-// Admit judges a frame before it is read.
-func (s *session) Admit(size int, head []byte) error {
-	limit := s.h.MaxRequest
+// Admit judges a frame before it is read. The first Produce of a connection
+// waits where too many new ones join a user's debt.
+func (s *session) Admit(size int, head []byte) (server.Mute, error) {
 	key, _, ok := codec.PeekKey(head)
+	if err := s.judge(size, key, ok); err != nil {
+		return nil, err
+	}
+	if ok && key == kafka.KeyProduce && !s.produced && s.Established() {
+		s.produced = true
+		if mute := s.quotaClient(s.clientID).Join(quota.Produce, size, time.Now()); mute != nil {
+			return mute, nil // a nil *Mute is not a nil Mute
+		}
+	}
+	return nil, nil
+}
+
+// judge holds a frame's size against the limit of its key.
+func (s *session) judge(size int, key kafka.APIKey, ok bool) error {
+	limit := s.h.MaxRequest
 	switch {
 	case !s.Established():
 		limit = min(limit, maxLoginFrame)

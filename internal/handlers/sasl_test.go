@@ -239,7 +239,7 @@ func TestFrameLimits(t *testing.T) {
 		{"nothing", open, 0, nil, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if err := c.conn.session.Admit(c.size, c.head); (err == nil) != c.ok {
+			if _, err := c.conn.session.Admit(c.size, c.head); (err == nil) != c.ok {
 				t.Errorf("got %v", err)
 			}
 		})

@@ -25,6 +25,7 @@ type session struct {
 
 	client   *quota.Client // of clientID
 	clientID string
+	produced bool // a Produce has come
 }
 
 // login is a log-in that succeeded.

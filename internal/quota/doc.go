@@ -35,6 +35,11 @@
 // direction: produce does not use up what fetch earns. All charges so far are
 // the burst and what was earned until the end of the last throttle announced.
 //
+// Since no charge is refused, a client that comes back for every request would
+// never be held. So what the first requests of new connections may add to a debt
+// is bounded by burst and rate (Join): above that they wait, unread, until the
+// debt is paid.
+//
 // A limit is immutable and stands behind an atomic pointer. Another rate swaps
 // it and rescales the word, so that the bytes owed stay. A charge that runs
 // beside the swap is costed at the old rate: one per core at most. A limit knows

@@ -44,7 +44,7 @@ type Mute struct {
 	limit    *limit // the last one that Remaining has seen
 	owed     int64  // ticks: when the debt of the request is paid under limit
 	until    int64  // ticks: when the mute ends, never later than promised
-	passed   bool   // Remaining has said that it is over
+	joining  bool   // ends when the bucket owes nothing, whoever owes it
 	done     bool
 }
 
@@ -55,8 +55,10 @@ func (m *Mute) Remaining(now time.Time) time.Duration {
 	for next := m.limit.next.Load(); next != nil; next = m.limit.next.Load() {
 		m.follow(next)
 	}
+	if m.joining {
+		m.until = m.throttle.bucket.word.Load()
+	}
 	left := m.until - m.throttle.bucket.meter.clock.ticks(now)
-	m.passed = left <= 0
 	return time.Duration((left + tick - 1) >> tickShift)
 }
 
@@ -74,8 +76,7 @@ func (m *Mute) follow(next *limit) {
 // last saw was replaced.
 func (m *Mute) Changed() <-chan struct{} { return m.limit.replaced }
 
-// Done ends the mute: the connection is read again, or gone. A mute that has
-// not passed is left behind for the next connection (Client.Inherit).
+// Done ends the mute: the connection is read again, or gone.
 func (m *Mute) Done() {
 	if m.done {
 		return
@@ -87,7 +88,4 @@ func (m *Mute) Done() {
 		b.line.end(tail, m.until)
 	}
 	b.meter.muted.Add(-1)
-	if !m.passed {
-		b.abandoned.Add(1)
-	}
 }

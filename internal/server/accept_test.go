@@ -122,8 +122,8 @@ func (p *panicking) panicAt(where string) {
 	}
 }
 
-func (p *panicking) Admit(int, []byte) error { p.panicAt("admit"); return nil }
-func (p *panicking) End()                    { p.panicAt("end") }
+func (p *panicking) Admit(int, []byte) (Mute, error) { p.panicAt("admit"); return nil, nil }
+func (p *panicking) End()                            { p.panicAt("end") }
 
 func (p *panicking) Serve(ctx context.Context, r *Request) (Answer, error) {
 	p.panicAt("serve")

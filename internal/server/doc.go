@@ -41,10 +41,11 @@
 // # Peers that go away
 //
 // While nothing is read (a parked request, a mute, a wait for memory) one
-// goroutine, the lookout, looks at the sockets concerned every 750 ms and
-// peeks for one byte without taking it. An end of file or a reset ends the
-// connection's context. Data that waits in the socket hides an end of file
-// behind it; then it is found when the connection is read again.
+// goroutine, the lookout, looks at the sockets concerned every 750 ms and peeks
+// for one byte without taking it. An end of file or a reset ends the connection's
+// context, also when requests wait in the socket before it: nobody is there to
+// take their answers, and they must cost the user nothing. (Only Linux tells of
+// an end of file behind data; elsewhere it is found when the data is read.)
 //
 // # Stopping
 //

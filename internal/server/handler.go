@@ -29,7 +29,11 @@ type Session interface {
 	// version where the frame is so long). An error closes the connection.
 	// Sizes below zero and above Options.MaxRequestBytes, or MaxLoginBytes
 	// until Established, are refused before.
-	Admit(size int, head []byte) error
+	//
+	// A mute must pass before the rest of the frame is read, and before
+	// memory is taken for it: a client that comes back does not escape the
+	// throttle it left behind.
+	Admit(size int, head []byte) (Mute, error)
 
 	// Serve answers one frame. The request is the server's again when Serve
 	// returns; its frame belongs to it until the answer is written. An error

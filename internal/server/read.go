@@ -97,10 +97,29 @@ func (c *conn) size(session Session) (int, error) {
 		return 0, err
 	}
 	head := c.rest[c.first+sizeBytes : min(c.end, c.first+sizeBytes+size)]
-	if err := session.Admit(size, head); err != nil {
+	mute, err := session.Admit(size, head)
+	if err != nil {
 		return 0, &badFrame{err}
 	}
+	if mute != nil {
+		return size, c.hold(session, mute)
+	}
 	return size, nil
+}
+
+// hold lets a mute pass within a frame.
+func (c *conn) hold(session Session, m Mute) error {
+	defer m.Done()
+	if err := c.mute(m); err != nil {
+		return err
+	}
+	if c.peerGone() {
+		return errGone // it left its frame behind
+	}
+	c.active = time.Now()
+	limit, _ := c.patience(session)
+	c.until(limit)
+	return nil
 }
 
 // judge refuses what cannot be a frame whatever follows.

@@ -49,6 +49,7 @@ func reply(body []byte) Answer {
 type handler struct {
 	serve   func(ctx context.Context, r *Request) (Answer, error)
 	admit   func(size int, head []byte) error
+	hold    func() Mute // of Admit
 	strange func() bool // not established while it says so
 
 	connected, ended atomic.Int32
@@ -64,11 +65,14 @@ type session struct {
 	conn    Conn
 }
 
-func (s *session) Admit(size int, head []byte) error {
-	if s.handler.admit != nil {
-		return s.handler.admit(size, head)
+func (s *session) Admit(size int, head []byte) (Mute, error) {
+	if s.handler.hold != nil {
+		return s.handler.hold(), nil
 	}
-	return nil
+	if s.handler.admit != nil {
+		return nil, s.handler.admit(size, head)
+	}
+	return nil, nil
 }
 
 func (s *session) Serve(ctx context.Context, r *Request) (Answer, error) {

@@ -115,10 +115,13 @@ func (s *Server) still(to []*conn) []*conn {
 	return to
 }
 
-// peerGone looks for an end of file or a reset. What waits in the socket
-// hides an end of file behind it.
+// peerGone looks for an end of file or a reset, also behind requests that wait
+// in the socket: those of a client that has left are not served.
 func (c *conn) peerGone() bool {
 	n, err := c.peek()
+	if n > 0 {
+		return c.hungUp()
+	}
 	return err == nil && n == 0 || err != nil && err != unix.EAGAIN && err != unix.EINTR
 }
 
