@@ -110,9 +110,19 @@ func (l *Log) refuse(err error) error {
 	l.store.metrics.errors.WithLabelValues("full").Inc()
 	if !l.full {
 		l.full = true
-		l.logger().Warn("appends are refused: the disk is full", zap.Error(err))
+		l.warnFull(err)
 	}
 	return kafka.Hide(kafka.KafkaStorageError, err)
+}
+
+func (l *Log) warnFull(err error) {
+	var e *noRoom
+	if !errors.As(err, &e) {
+		l.logger().Warn("writes are refused and reading goes on: the disk is full (make room on it)", zap.String("dir", l.store.o.Dir), zap.Error(err))
+		return
+	}
+	l.logger().Warn("writes are refused and reading goes on: free space is down to log.disk.reserve (make room on the disk, or lower the reserve)",
+		zap.String("dir", l.store.o.Dir), zap.Int64("free_bytes", e.free), zap.Int64("reserve_bytes", e.reserve), zap.Int64("write_bytes", e.need))
 }
 
 // took notes a batch that is written.

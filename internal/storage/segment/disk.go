@@ -35,10 +35,21 @@ func (d *disk) take(n int64, now time.Time, privileged bool) error {
 	}
 	d.look(now)
 	if left := d.left.Add(-n); left < 0 {
-		return fmt.Errorf("%w: %d bytes are needed above log.disk.reserve=%d", vfs.ErrFull, -left, d.reserve)
+		return &noRoom{free: left + n + d.reserve, reserve: d.reserve, need: n}
 	}
 	return nil
 }
+
+// noRoom is a write that would touch the reserve.
+type noRoom struct{ free, reserve, need int64 } // bytes
+
+// Error tells all three.
+func (e *noRoom) Error() string {
+	return fmt.Sprintf("%d bytes are needed, %d are free, log.disk.reserve=%d stays free", e.need, e.free, e.reserve)
+}
+
+// Unwrap is what it is to callers: a full disk.
+func (e *noRoom) Unwrap() error { return vfs.ErrFull }
 
 // look reads how much is free; when that can not be told, nothing is held back.
 func (d *disk) look(now time.Time) {

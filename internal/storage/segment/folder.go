@@ -32,17 +32,37 @@ const (
 // lockFolder takes the data folder for this process.
 func lockFolder(fsys vfs.FS, dir string) (io.Closer, error) {
 	lock, err := fsys.Lock(path.Join(dir, lockFile))
-	var taken *vfs.LockedError
-	switch {
-	case errors.As(err, &taken) && taken.PID != 0:
-		return nil, fmt.Errorf("data folder %s is in use by process %d", dir, taken.PID)
-	case errors.As(err, &taken):
-		return nil, fmt.Errorf("data folder %s is in use", dir)
-	case err != nil:
-		return nil, fmt.Errorf("lock data folder %s: %w", dir, err)
+	if err != nil {
+		return nil, lockError(dir, err)
 	}
 	return lock, nil
 }
+
+// lockError says which process holds the folder, when that is what is wrong.
+func lockError(dir string, err error) error {
+	var taken *vfs.LockedError
+	if errors.As(err, &taken) {
+		return &inUse{dir, taken}
+	}
+	return fmt.Errorf("lock data folder %s: %w", dir, err)
+}
+
+// inUse is a data folder that another process holds.
+type inUse struct {
+	dir  string
+	lock *vfs.LockedError
+}
+
+// Error names the folder and its holder.
+func (e *inUse) Error() string {
+	if e.lock.PID == 0 {
+		return fmt.Sprintf("data folder %s is in use", e.dir)
+	}
+	return fmt.Sprintf("data folder %s is in use by process %d", e.dir, e.lock.PID)
+}
+
+// Unwrap is the lock.
+func (e *inUse) Unwrap() error { return e.lock }
 
 // properties are what meta.properties says. Kafka ignores the epoch.
 type properties struct {

@@ -85,6 +85,7 @@ func Open(o Options, log *zap.Logger, reg prometheus.Registerer) (*Store, error)
 			return nil, err
 		}
 	}
+	s.warnOfReserve()
 	return s, nil
 }
 
@@ -343,6 +344,24 @@ func (s *Store) Healthy() error {
 		return f.err
 	}
 	return nil
+}
+
+// Room is how much is free where the data folder is, and how much of it is
+// kept free (log.disk.reserve), in bytes: with less free than that, writes are
+// refused.
+func (s *Store) Room() (free, reserve int64, err error) {
+	free, err = s.o.FS.Free(s.o.Dir)
+	return free, s.o.DiskReserve, err
+}
+
+// warnOfReserve tells at the start what the first write would.
+func (s *Store) warnOfReserve() {
+	free, reserve, err := s.Room()
+	if err != nil || free >= reserve {
+		return
+	}
+	s.log.Warn("writes will be refused: less space is free than log.disk.reserve keeps (make room on the disk, or lower the reserve)",
+		zap.String("dir", s.o.Dir), zap.Int64("free_bytes", free), zap.Int64("reserve_bytes", reserve))
 }
 
 func (s *Store) breakDown(tp kafka.TopicPartition, err error) {

@@ -25,7 +25,8 @@ func (f Finding) String() string {
 // Verify reads every log of a data folder that no broker is using, changes
 // nothing, and reports what it finds wrong. A torn end behind the last good
 // batch is among it: the next start cuts it off. The error is for what can not
-// be read.
+// be read, and for a folder that a broker holds (*vfs.LockedError is below it):
+// its files change while they are read.
 func Verify(fsys vfs.FS, dir string, report func(Finding)) error {
 	names, err := fsys.ReadDir(dir)
 	if err != nil {
@@ -34,6 +35,9 @@ func Verify(fsys vfs.FS, dir string, report func(Finding)) error {
 	v := verifier{fs: fsys, root: dir, report: report}
 	if !vfs.Exists(fsys, path.Join(dir, propertiesFile)) {
 		return fmt.Errorf("%s is no data folder: it has no %s", dir, propertiesFile)
+	}
+	if err := fsys.Locked(path.Join(dir, lockFile)); err != nil {
+		return lockError(dir, err)
 	}
 	for _, name := range names {
 		if _, ok := parseFolder(name); !ok {

@@ -200,6 +200,14 @@ func (c *Crash) Lock(name string) (io.Closer, error) {
 	return c.mem.Lock(name)
 }
 
+// Locked is not a changing call either.
+func (c *Crash) Locked(name string) error {
+	if err := c.alive(); err != nil {
+		return err
+	}
+	return c.mem.Locked(name)
+}
+
 // Free is what SetFree said.
 func (c *Crash) Free(string) (int64, error) {
 	c.mu.Lock()

@@ -28,6 +28,9 @@ type FS interface {
 	// Lock takes a lock file for this process, until it is closed or the
 	// process ends. Taken by another: *LockedError.
 	Lock(name string) (io.Closer, error)
+	// Locked is *LockedError when a lock file is taken, and nil when it is
+	// not or is missing. It changes nothing.
+	Locked(name string) error
 	// Free is how many bytes may still be written below the folder.
 	Free(name string) (int64, error)
 }

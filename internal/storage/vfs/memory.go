@@ -214,6 +214,15 @@ func (m *memory) Lock(name string) (io.Closer, error) {
 	return &memoryLock{m, n}, nil
 }
 
+func (m *memory) Locked(name string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if n := m.find(name); n != nil && n.locked {
+		return &LockedError{Name: name}
+	}
+	return nil
+}
+
 // Free has no end: the machine's memory is the limit.
 func (m *memory) Free(string) (int64, error) { return math.MaxInt64, nil }
 

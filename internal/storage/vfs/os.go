@@ -108,6 +108,27 @@ func (osFS) Lock(name string) (io.Closer, error) {
 	return f, nil
 }
 
+// Locked asks for a shared lock and lets it go, which needs no more than to
+// read the file.
+func (osFS) Locked(name string) error {
+	f, err := os.Open(name)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	err = syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB)
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		return &LockedError{Name: name, PID: holder(f)}
+	}
+	if err != nil {
+		return &os.PathError{Op: "lock", Path: name, Err: err}
+	}
+	return nil
+}
+
 func holder(f *os.File) int {
 	buf := make([]byte, 32)
 	n, _ := f.ReadAt(buf, 0)

@@ -108,6 +108,10 @@ func TestMissingFiles(t *testing.T) {
 
 func TestLockIsForOne(t *testing.T) {
 	each(t, func(t *testing.T, fsys FS, dir string) {
+		must(t, fsys.Locked(dir+"/LOCK"))
+		if Exists(fsys, dir+"/LOCK") {
+			t.Error("a question made the lock file")
+		}
 		first, err := fsys.Lock(dir + "/LOCK")
 		must(t, err)
 		_, err = fsys.Lock(dir + "/LOCK")
@@ -118,7 +122,11 @@ func TestLockIsForOne(t *testing.T) {
 		if _, real := fsys.(osFS); real && locked.PID != os.Getpid() {
 			t.Errorf("holder: got %d, want %d", locked.PID, os.Getpid())
 		}
+		if err := fsys.Locked(dir + "/LOCK"); !errors.As(err, &locked) {
+			t.Errorf("asked about a lock: got %v", err)
+		}
 		must(t, first.Close())
+		must(t, fsys.Locked(dir+"/LOCK"))
 		again, err := fsys.Lock(dir + "/LOCK")
 		must(t, err)
 		must(t, again.Close())
