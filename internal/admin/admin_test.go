@@ -73,6 +73,11 @@ func TestPages(t *testing.T) {
 			return []Check{{Name: "listeners", OK: true}, {Name: "recovery", Detail: "41 of 60 partitions"}, {Name: "credentials", Aside: true, Detail: "line 3"}}
 		}
 	})
+	full := bent(func(d *Deps) {
+		d.Checks = func() []Check {
+			return []Check{{Name: "storage", Aside: true, Word: "full", Detail: "writes are refused"}}
+		}
+	})
 	stale := bent(func(d *Deps) {
 		d.Checks = func() []Check {
 			return []Check{{Name: "listeners", OK: true}, {Name: "credentials", Aside: true, Detail: "line 3"}}
@@ -97,6 +102,7 @@ func TestPages(t *testing.T) {
 		{"ready", "GET", "/readyz", Options{}, house(), 200, "ready\n"},
 		{"not ready", "GET", "/readyz", Options{}, unready, 503, "not ready: recovery 41 of 60 partitions\n"},
 		{"verbose", "GET", "/readyz?verbose", Options{}, unready, 503, "listeners    ok\nrecovery     no    41 of 60 partitions\ncredentials  stale line 3\n"},
+		{"full disk is ready", "GET", "/readyz?verbose", Options{}, full, 200, "ready\nstorage      full  writes are refused\n"},
 		{"stale credentials are ready", "GET", "/readyz", Options{}, stale, 200, "ready\n"},
 		{"metrics", "GET", "/metrics", Options{}, house(), 200, ""},
 		{"post to a page", "POST", "/livez", Options{}, house(), 405, "POST is not for /livez (GET, HEAD)\n"},

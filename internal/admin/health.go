@@ -11,6 +11,7 @@ type Check struct {
 	Name   string // listeners, recovery, storage, credentials
 	OK     bool
 	Aside  bool   // shown, but clients may come although it is not OK
+	Word   string // what one that is Aside and not OK is called; empty: stale
 	Detail string // "41 of 60 partitions"; empty when there is nothing to say
 }
 
@@ -51,7 +52,9 @@ func verbose(checks []Check) string {
 		mark := "ok"
 		switch {
 		case !c.OK && c.Aside:
-			mark = "stale"
+			if mark = "stale"; c.Word != "" {
+				mark = c.Word
+			}
 		case !c.OK:
 			mark = "no"
 		}

@@ -55,11 +55,11 @@ func New(cfg Config, log *zap.Logger) (*Broker, error) {
 		return nil, err
 	}
 	if err := server.Probe(cfg.Listeners); err != nil {
-		return nil, fmt.Errorf("listeners: %w", err)
+		return nil, &BadSetting{"listeners", fmt.Errorf("listeners: %w", err)}
 	}
 	b.admin = admin.New(admin.Options{Listen: cfg.HTTP.Listen, Lifecycle: cfg.HTTP.Lifecycle, Pprof: cfg.HTTP.Pprof}, b.pages(), log)
 	if err := b.admin.Listen(); err != nil {
-		return nil, err
+		return nil, &BadSetting{"http.listen", err}
 	}
 	return b, nil
 }
@@ -82,6 +82,19 @@ func (e *BadFile) Error() string { return e.err.Error() }
 
 // Unwrap is the fault.
 func (e *BadFile) Unwrap() error { return e.err }
+
+// BadSetting is a setting that fits, and of which nothing came: a port that is
+// taken, a folder that cannot be written.
+type BadSetting struct {
+	Key string // listeners, http.listen, data.dir
+	err error
+}
+
+// Error is the fault, with the value.
+func (e *BadSetting) Error() string { return e.err.Error() }
+
+// Unwrap is the fault.
+func (e *BadSetting) Unwrap() error { return e.err }
 
 // takeCredentials puts a new credentials file in force: quotas, and the end of
 // the sessions of users it no longer holds.

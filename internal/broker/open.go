@@ -57,7 +57,7 @@ func (b *Broker) openStorage() error {
 	o.Recovering = func(r segment.Recovery) { b.recovery.Store(&r) }
 	store, err := segment.Open(o, b.log, b.reg)
 	if err != nil {
-		return err
+		return &BadSetting{"data.dir", err}
 	}
 	b.store = store
 	log, err := store.Open(metadata.LogPartition, metadata.LogID, metadata.LogConfig())
@@ -181,7 +181,7 @@ func (b *Broker) openSockets() error {
 	b.server = server.New(o, b.handlers, b.log, b.reg)
 	b.credentials.Subscribe(b.takeCredentials)
 	if err := b.server.Listen(); err != nil {
-		return fmt.Errorf("listeners: %w", err)
+		return &BadSetting{"listeners", fmt.Errorf("listeners: %w", err)}
 	}
 	return nil
 }

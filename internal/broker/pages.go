@@ -36,15 +36,29 @@ func (b *Broker) alive() error {
 }
 
 func (b *Broker) checks() []admin.Check {
-	storage := admin.Check{Name: "storage", OK: true}
-	if err := b.alive(); err != nil {
-		storage.OK, storage.Detail = false, err.Error()
-	}
 	credentials := admin.Check{Name: "credentials", OK: true, Aside: true}
 	if s := b.credentials.Status(); s.Error != "" {
 		credentials.OK, credentials.Detail = false, s.Error
 	}
-	return []admin.Check{{Name: "listeners", OK: b.serving.Load()}, b.recoveryCheck(), storage, credentials}
+	return []admin.Check{{Name: "listeners", OK: b.serving.Load()}, b.recoveryCheck(), b.storageCheck(), credentials}
+}
+
+// storageCheck fails when a restart would help. A disk that is full keeps
+// nobody away: reading goes on.
+func (b *Broker) storageCheck() admin.Check {
+	c := admin.Check{Name: "storage", OK: true}
+	if !b.opened.Load() {
+		return c
+	}
+	if err := b.store.Healthy(); err != nil {
+		c.OK, c.Detail = false, err.Error()
+		return c
+	}
+	if free, reserve, err := b.store.Room(); err == nil && free < reserve {
+		c.OK, c.Aside, c.Word = false, true, "full"
+		c.Detail = fmt.Sprintf("writes are refused: %d bytes are free, log.disk.reserve=%d stays free", free, reserve)
+	}
+	return c
 }
 
 func (b *Broker) recoveryCheck() admin.Check {
