@@ -72,7 +72,7 @@ func (s *Store) stayEmpty(t Trigger, started time.Time) Result {
 		return Result{Outcome: Unchanged}
 	}
 	s.status.InForce = started
-	s.log.Warn("credentials file is missing or empty, there are no users until it has content", zap.String("file", s.path))
+	s.log.Warn("credentials file is missing or empty: there are no users until it has content, which is picked up when it appears", zap.String("file", s.path))
 	return Result{Outcome: Applied}
 }
 

@@ -112,7 +112,7 @@ func TestReloadStory(t *testing.T) {
 		{"no users", func() { os.Remove(path); write(t, path, `{"users":[]}`) }, Applied, "", 1, []string{loaded}},
 		{"bad after no users", func() { write(t, path, `{}`) }, Failed, "", 0, []string{kept}},
 	}
-	if diff := cmp.Diff([]string{"warn credentials file is missing or empty, there are no users until it has content"}, h.lines()); diff != "" {
+	if diff := cmp.Diff([]string{"warn credentials file is missing or empty: there are no users until it has content, which is picked up when it appears"}, h.lines()); diff != "" {
 		t.Error(diff)
 	}
 	for _, s := range steps {
