@@ -91,14 +91,20 @@ func (c *call) auditQuota(r quota.Result, validateOnly bool) {
 	}
 }
 
+// maxAudited is how much of a name is written to the log, in bytes.
+const maxAudited = 128
+
 // entityName names an entity as it was asked for: "user alice, client-id
-// default".
+// default". A name that is too long for a line ends with ~.
 func entityName(parts []quota.Component) string {
 	names := make([]string, 0, len(parts))
 	for _, part := range parts {
 		name := part.Type + " default"
 		if part.Name != nil {
 			name = part.Type + " " + *part.Name
+			if len(name) > maxAudited {
+				name = name[:maxAudited] + "~"
+			}
 		}
 		names = append(names, name)
 	}

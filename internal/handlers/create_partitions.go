@@ -75,8 +75,10 @@ func (c *call) growOne(d *metadata.Draft, asked message.CreatePartitionsTopic, t
 	if !ok {
 		return errUnknownTopic
 	}
-	if asked.Count > maxPartitions {
-		return kafka.Errorf(kafka.InvalidPartitions, "topic %q cannot have %d partitions: %d is the most", asked.Name, asked.Count, maxPartitions)
+	if asked.Count > t.Partitions {
+		if err := checkRoom(d, asked.Name, asked.Count-t.Partitions); err != nil {
+			return err
+		}
 	}
 	if asked.Count > t.Partitions && asked.Assignments != nil {
 		if added := asked.Count - t.Partitions; len(asked.Assignments) != int(added) {

@@ -82,6 +82,9 @@ func (c *call) createOne(d *metadata.Draft, asked message.CreateTopicsTopic, twi
 	if err != nil {
 		return nil, err
 	}
+	if err := checkRoom(d, asked.Name, partitions); err != nil {
+		return nil, err
+	}
 	configs, err := topicConfigs(asked.Configs)
 	if err != nil {
 		return nil, err
@@ -93,9 +96,19 @@ func (c *call) createOne(d *metadata.Draft, asked message.CreateTopicsTopic, twi
 	return t, nil
 }
 
-// maxPartitions is the most partitions one topic may be given, so that a
-// mistyped count cannot use up the machine.
+// maxPartitions is the most partitions all topics may have together, so that
+// neither a mistyped count nor a client's zeal can use up the machine: each
+// costs memory, and a place in every answer that lists them.
 const maxPartitions = 100_000
+
+// checkRoom says whether a topic may have that many partitions more.
+func checkRoom(d *metadata.Draft, topic string, more int32) error {
+	if int64(d.Partitions())+int64(more) > maxPartitions {
+		return kafka.Errorf(kafka.InvalidPartitions, "topic %q cannot have %d partitions more: this broker has %d, and %d is the most",
+			topic, more, d.Partitions(), maxPartitions)
+	}
+	return nil
+}
 
 // partitionsOf is how many partitions a topic is to have.
 func (h *Handlers) partitionsOf(d *metadata.Draft, asked message.CreateTopicsTopic) (int32, error) {
@@ -112,8 +125,6 @@ func (h *Handlers) partitionsOf(d *metadata.Draft, asked message.CreateTopicsTop
 	switch {
 	case count < 1:
 		return 0, kafka.Errorf(kafka.InvalidPartitions, "topic %q cannot have %d partitions: 1 or more, or -1 for the broker's default", asked.Name, count)
-	case count > maxPartitions:
-		return 0, kafka.Errorf(kafka.InvalidPartitions, "topic %q cannot have %d partitions: %d is the most", asked.Name, count, maxPartitions)
 	case factor < 1:
 		return 0, kafka.Errorf(kafka.InvalidReplicationFactor, "topic %q cannot have replication factor %d: 1, or -1 for the broker's default", asked.Name, factor)
 	case factor > 1:

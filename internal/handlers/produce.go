@@ -171,6 +171,7 @@ func (p *production) validate(t *metadata.Topic, records []byte) (record.Batch, 
 	limits := record.Limits{
 		MaxBytes: t.Settings.MaxMessageBytes, Now: p.c.now.UnixMilli(), Before: t.Settings.TimestampBefore, After: t.Settings.TimestampAfter,
 		AppendTime: t.Settings.AppendTime, ZstdAllowed: p.c.header.Version >= 7,
+		WalkCompressed: p.c.image.Broker.ValidateRecords,
 	}
 	b, bad, err := record.Validate(records, limits)
 	switch {

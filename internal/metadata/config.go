@@ -102,6 +102,8 @@ var BrokerProperties = []*Property{
 	{Name: "log.roll.hours", Type: Int, Default: "168", min: 1, Doc: "The age at which a new segment is begun, in hours, where log.roll.ms does not say so."},
 	{Name: "log.roll.ms", Type: Long, NoDefault: true, min: 1, Dynamic: true, Doc: "The default of segment.ms of topics."},
 	{Name: "log.segment.bytes", Type: Int, Default: "1073741824", min: 1 << 20, Dynamic: true, Doc: "The default of segment.bytes of topics."},
+	{Name: "log.validate.records", Type: Boolean, Default: "false",
+		Doc: "Whether the records of compressed batches are opened and checked before they are written, as Apache Kafka does."},
 	{Name: "max.connections", Type: Int, Default: "2147483647", Doc: "The most connections at a time."},
 	{Name: "max.connections.per.ip", Type: Int, Default: "2147483647", Doc: "The most connections at a time from one address."},
 	{Name: "message.max.bytes", Type: Int, Default: "1048588", Dynamic: true, Doc: "The default of max.message.bytes of topics."},

@@ -26,6 +26,7 @@ type BrokerSettings struct {
 	AutoCreateTopics  bool
 	DeleteTopics      bool
 	FetchMaxBytes     int
+	ValidateRecords   bool // log.validate.records
 }
 
 // topicSettings resolves what is in force for a topic with these overrides.
@@ -71,6 +72,7 @@ func (m *Image) brokerSettings() BrokerSettings {
 		AutoCreateTopics:  text("auto.create.topics.enable") == "true",
 		DeleteTopics:      text("delete.topic.enable") == "true",
 		FetchMaxBytes:     int(parseLong(text("fetch.max.bytes"))),
+		ValidateRecords:   text("log.validate.records") == "true",
 	}
 }
 

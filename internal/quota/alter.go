@@ -28,8 +28,13 @@ type Result struct {
 	Old, New   Limits // in force before and after; nil when refused
 }
 
-// maxChanges is how many values one request may change, as in Kafka.
-const maxChanges = 10_000
+const (
+	// maxChanges is how many values one request may change, as in Kafka.
+	maxChanges = 10_000
+	// maxNames is the most bytes that the names of all overrides may have
+	// together: they live in memory and in every answer that lists them.
+	maxNames = 16 << 20
+)
 
 // change is an entry on its way through Alter.
 type change struct {
@@ -48,15 +53,23 @@ func (e *Enforcer) Alter(now time.Time, entries []Alteration, validateOnly bool)
 	changes := e.model.gather(entries)
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	total := 0
+	total, names := 0, e.names
 	for _, c := range changes {
-		if c.result.Err == nil {
-			c.merge(e.effective(c.entity))
-			total += c.touched
+		if c.result.Err != nil {
+			continue
+		}
+		c.merge(e.effective(c.entity))
+		total += c.touched
+		if more := e.adds(c); names+more > maxNames {
+			c.refuse("the names of all quotas set through the API would have more than %d bytes", maxNames)
+		} else {
+			names += more
 		}
 	}
 	if total > maxChanges {
-		refuseAll(changes)
+		for _, c := range changes {
+			c.refuse("the request changes %d values, %d is the most: split it", total, maxChanges)
+		}
 	}
 	results := make([]Result, len(changes))
 	for i, c := range changes {
@@ -145,20 +158,28 @@ func (e *Enforcer) finish(c *change, now time.Time) {
 	if c.touched == 0 {
 		return
 	}
-	if len(c.result.New) == 0 {
+	e.names += e.adds(c)
+	if _, there := e.overrides[c.entity]; there && len(c.result.New) == 0 {
+		e.names -= nameBytes(c.entity)
 		delete(e.overrides, c.entity)
-	} else {
+	} else if len(c.result.New) > 0 {
 		e.overrides[c.entity] = c.result.New
 	}
 	e.apply(c.entity, e.ticksOf(now))
 	c.result.New = e.effective(c.entity)
 }
 
-func refuseAll(changes []*change) {
-	for _, c := range changes {
-		c.result = Result{
-			Components: c.result.Components,
-			Err:        kafka.Errorf(kafka.PolicyViolation, "%s", kafka.PolicyViolation.Text()),
-		}
+// adds is the bytes of the name that a change brings along.
+func (e *Enforcer) adds(c *change) int {
+	if _, there := e.overrides[c.entity]; there || c.touched == 0 || len(c.result.New) == 0 {
+		return 0
 	}
+	return nameBytes(c.entity)
+}
+
+func nameBytes(e kafka.Entity) int { return len(e.User.Name) + len(e.ClientID.Name) + len(e.IP.Name) }
+
+// refuse gives up a change for what it would cost the broker.
+func (c *change) refuse(format string, args ...any) {
+	c.result = Result{Components: c.result.Components, Err: kafka.Errorf(kafka.PolicyViolation, format, args...)}
 }

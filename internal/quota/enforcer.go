@@ -44,6 +44,7 @@ type Enforcer struct {
 	mu        sync.RWMutex // before those of accounts
 	base      map[kafka.Entity]Limits
 	overrides map[kafka.Entity]Limits
+	names     int // bytes of the names of overrides
 	series    slots
 	applied   int // entries of AlterClientQuotas
 	rejected  int
