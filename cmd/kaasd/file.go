@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"strings"
@@ -19,7 +20,7 @@ type pair struct {
 func readSettings(path string, raw []byte) ([]pair, error) {
 	var doc yaml.Node
 	if err := yaml.Unmarshal(raw, &doc); err != nil {
-		return nil, exitWith(exitInput, "%s: %s", path, strings.TrimPrefix(err.Error(), "yaml: "))
+		return nil, exitWith(exitInput, "%s: %s", syntaxWhere(path, raw), syntaxText(err))
 	}
 	if len(doc.Content) == 0 {
 		return nil, nil
@@ -32,6 +33,37 @@ func readSettings(path string, raw []byte) ([]pair, error) {
 		return nil, exitWith(exitInput, "%s:%d: lines of \"key: value\" are expected", path, root.Line)
 	}
 	return readPairs(path, root)
+}
+
+// syntaxText is the error without the line of the YAML reader, which knows none
+// for the first line and is one off for others.
+func syntaxText(err error) string {
+	text := strings.TrimPrefix(err.Error(), "yaml: ")
+	if rest, ok := strings.CutPrefix(text, "line "); ok {
+		_, text, _ = strings.Cut(rest, ": ")
+	}
+	return text
+}
+
+// syntaxLines is the length up to which the line of a mistake is looked for.
+const syntaxLines = 1000
+
+// syntaxWhere is file:line of a mistake: the line behind the longest beginning
+// of the file that is right.
+func syntaxWhere(path string, raw []byte) string {
+	lines := bytes.SplitAfterN(raw, []byte("\n"), syntaxLines+1)
+	if len(lines) > syntaxLines {
+		return path
+	}
+	good, end := 0, 0
+	for i, line := range lines {
+		end += len(line)
+		var doc yaml.Node
+		if yaml.Unmarshal(raw[:end], &doc) == nil {
+			good = i + 1
+		}
+	}
+	return fmt.Sprintf("%s:%d", path, good+1)
 }
 
 func readPairs(path string, root *yaml.Node) ([]pair, error) {

@@ -5,9 +5,11 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -75,30 +77,39 @@ func reach(ctx context.Context, client *kgo.Client, address string) error {
 		if refused := refusal(address, "the log-in", err); refused != nil {
 			return refused
 		}
-		if ctx.Err() == nil || last == nil {
+		// A try that the end of our time has cut short tells nothing.
+		if last == nil || ctx.Err() == nil && !isTimeout(err) {
 			last = err
 		}
 		select {
 		case <-ctx.Done():
-			return exitWith(exitUnreachable, "cannot reach %s in %v%s (is kaasd running? --bootstrap-server names another)", address, reachTimeout, dialCause(last))
+			return exitWith(exitUnreachable, "cannot reach %s in %v%s", address, reachTimeout, dialCause(last))
 		case <-pause.C:
 		}
 	}
 }
 
-// dialCause is what is worth knowing beside the bare fact of not being there.
+func isTimeout(err error) bool {
+	var timeout net.Error
+	return errors.Is(err, context.DeadlineExceeded) || errors.As(err, &timeout) && timeout.Timeout()
+}
+
+// dialCause is what is worth knowing beside the bare fact of not being there,
+// and the way out.
 func dialCause(err error) string {
+	const another = " (is kaasd running? --bootstrap-server names another)"
 	var op *net.OpError
 	var dns *net.DNSError
+	var closed *kgo.ErrFirstReadEOF
 	switch {
 	case errors.As(err, &dns):
-		return ": no such host"
+		return ": no such host" + another
 	case errors.As(err, &op) && op.Op == "dial", errors.Is(err, context.DeadlineExceeded):
-		return ""
-	case strings.Contains(err.Error(), "EOF"):
-		return ": it closes the connection (does it expect TLS or a log-in?)"
+		return another
+	case errors.As(err, &closed), strings.Contains(err.Error(), "EOF"):
+		return ": it closes the connection (does it ask for a log-in? --sasl-user and --sasl-password-file, or --command-config; for TLS? --tls-ca)"
 	}
-	return ": " + err.Error()
+	return ": " + err.Error() + another
 }
 
 // refusal is an exit 5 when the broker said no with a Kafka error code, or nil.
@@ -142,12 +153,9 @@ func (f *clientFlags) options(variables map[string]string) ([]kgo.Opt, string, e
 			return nil, "", err
 		}
 	}
-	address := "localhost:9092"
-	for _, candidate := range []string{f.bootstrap, variables["KAASD_BOOTSTRAP_SERVER"], properties["bootstrap.servers"]} {
-		if candidate != "" {
-			address = candidate
-			break
-		}
+	address, err := f.address(variables["KAASD_BOOTSTRAP_SERVER"], properties["bootstrap.servers"])
+	if err != nil {
+		return nil, "", err
 	}
 	opts := []kgo.Opt{
 		kgo.SeedBrokers(splitList(address, ",")...),
@@ -160,6 +168,38 @@ func (f *clientFlags) options(variables map[string]string) ([]kgo.Opt, string, e
 		return nil, "", err
 	}
 	return append(opts, security...), address, nil
+}
+
+// address is the first one that was named, by flag, variable or properties
+// file.
+func (f *clientFlags) address(variable, property string) (string, error) {
+	for _, given := range []struct {
+		text, where string
+		code        int
+	}{
+		{f.bootstrap, "--bootstrap-server", exitUsage},
+		{variable, "KAASD_BOOTSTRAP_SERVER", exitUsage},
+		{property, f.commandConfig + ": bootstrap.servers", exitInput},
+	} {
+		if given.text == "" {
+			continue
+		}
+		for _, word := range strings.Split(given.text, ",") {
+			if err := checkAddress(strings.TrimSpace(word)); err != nil {
+				return "", exitWith(given.code, "%s: %w", given.where, err)
+			}
+		}
+		return given.text, nil
+	}
+	return "localhost:9092", nil
+}
+
+func checkAddress(text string) error {
+	host, port, err := net.SplitHostPort(text)
+	if n, bad := strconv.ParseUint(port, 10, 16); err != nil || bad != nil || n == 0 || host == "" {
+		return fmt.Errorf("%q is not host:port (such as localhost:9092)", text)
+	}
+	return nil
 }
 
 // security is TLS and log-in.

@@ -199,9 +199,9 @@ func httpOptions() []option {
 
 func processOptions() []option {
 	return []option{
-		sizeOption("memory.limit", "0", 0, math.MaxInt64, func(s *settings) *int64 { return &s.MemoryLimit }).
+		memoryOption().
 			orElse("the container's limit, else a quarter of the RAM").
-			says("the memory to live in; 0 finds it out"),
+			says("the memory to live in, 32MiB at least; 0 finds it out"),
 		choiceOption("log.level", "info", []string{"debug", "info", "warn", "error"}, func(s *settings) *string { return &s.LogLevel }).liveToo().
 			says("what is logged"),
 		choiceOption("log.format", "auto", []string{"auto", "console", "json"}, func(s *settings) *string { return &s.logFormat }).
@@ -211,6 +211,25 @@ func processOptions() []option {
 		durationOption("shutdown.timeout", "30s", time.Millisecond, func(s *settings) *time.Duration { return &s.ShutdownTimeout }).
 			says("then what is still open is cut and the exit code is 1"),
 	}
+}
+
+// leastMemory is what a broker without clients lives in, in bytes.
+const leastMemory = 32 << 20
+
+// memoryOption refuses what would keep the garbage collector busy for ever.
+func memoryOption() option {
+	o := sizeOption("memory.limit", "0", 0, math.MaxInt64, func(s *settings) *int64 { return &s.MemoryLimit })
+	put := o.put
+	o.put = func(s *settings, text string) error {
+		if err := put(s, text); err != nil {
+			return err
+		}
+		if s.MemoryLimit > 0 && s.MemoryLimit < leastMemory {
+			return fmt.Errorf("%q is below %s, the least to live in (0 finds out what there is)", text, formatSize(leastMemory))
+		}
+		return nil
+	}
+	return o
 }
 
 // propertyOptions are the rest of the broker's properties, from the table of

@@ -32,6 +32,7 @@ var samples = map[string]string{
 	"log.cleanup.policy":             "delete",
 	"log.message.timestamp.type":     "LogAppendTime",
 	"fetch.max.bytes":                "2048",
+	"memory.limit":                   "64MiB",
 	"log.segment.bytes":              "2097152",
 }
 
@@ -163,6 +164,29 @@ func TestReference(t *testing.T) {
 	}
 }
 
+func TestSettingsSyntax(t *testing.T) {
+	long := strings.Repeat("a: 1\n", syntaxLines) + "b: ["
+	tests := []struct{ name, text, want string }{
+		{"first line", "a: b: c\n", "f.yaml:1: mapping values are not allowed in this context"},
+		{"later line", "x: 1\na: b: c\n", "f.yaml:2: mapping values are not allowed in this context"},
+		{"list without end", "x: 1\nlisteners: [a\nb: 2\n", "f.yaml:2: did not find expected ',' or ']'"},
+		{"behind a list of several lines", "x: [a,\n  b]\ny: @z\n", "f.yaml:3: found character that cannot start any token"},
+		{"text without end", "x: 1\ny: \"abc\nz: 1\n", "f.yaml:2: found unexpected end of stream"},
+		{"no key", "x: 1\n- a\n", "f.yaml:2: did not find expected key"},
+		{"control character", "x: 1\ny: \x01\n", "f.yaml:2: control characters are not allowed"},
+		{"no UTF-8", "x: \xff\n", "f.yaml:1: invalid leading UTF-8 octet"},
+		{"no map", "x\n", `f.yaml:1: lines of "key: value" are expected`},
+		{"very long", long, "f.yaml: did not find expected node content"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if _, err := readSettings("f.yaml", []byte(tt.text)); err == nil || err.Error() != tt.want {
+				t.Errorf("error = %v, want %s", err, tt.want)
+			}
+		})
+	}
+}
+
 // TestInit holds that the printed file is read back, commented out or not.
 func TestInit(t *testing.T) {
 	_, text, _ := try(nil, "config", "init")
@@ -223,6 +247,7 @@ func TestBadValues(t *testing.T) {
 		{"--log-flush=never", `--log-flush: "never" is not one of os, interval, always`},
 		{"--log-disk-reserve=1XB", `--log-disk-reserve: "1XB" is not a size (such as 1048576, 1MiB or 10MB)`},
 		{"--log-disk-reserve=-1", `--log-disk-reserve: "-1" is not a whole number of bytes between 0 and 9223372036854775807`},
+		{"--memory-limit=1KiB", `--memory-limit: "1KiB" is below 32 MiB, the least to live in (0 finds out what there is)`},
 		{"--max-connections=0", "--max-connections: 0 is not between 1 and 2147483647"},
 		{"--max-connections=many", `--max-connections: "many" is not a whole number`},
 		{"--shutdown-delay=5", `--shutdown-delay: "5" is not a duration (such as 500ms, 30s or 1h)`},

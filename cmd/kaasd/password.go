@@ -55,7 +55,7 @@ func passwordFrom(r io.Reader) (string, error) {
 	}
 	password := strings.TrimSuffix(strings.TrimSuffix(string(raw), "\n"), "\r")
 	if password == "" {
-		return "", usagef("the password on stdin is empty")
+		return "", usagef("the password on stdin is empty (is the variable it comes from set? --generate makes one up)")
 	}
 	return password, nil
 }

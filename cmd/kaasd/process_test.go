@@ -15,6 +15,7 @@ import (
 func TestMemoryLimit(t *testing.T) {
 	const ram = "MemTotal:        8388608 kB\nMemFree: 1 kB\n"
 	const v2, v1, meminfo = "/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes", "/proc/meminfo"
+	const groups, slice = "/proc/self/cgroup", "/sys/fs/cgroup/system.slice/"
 	tests := []struct {
 		name  string
 		files map[string]string
@@ -27,6 +28,13 @@ func TestMemoryLimit(t *testing.T) {
 		{"limit above the machine", map[string]string{v2: "99999999999999\n", meminfo: ram}, 2 << 30},
 		{"container without meminfo", map[string]string{v2: "536870912\n"}, 512 << 20},
 		{"nothing known", nil, 0},
+		{"unit below a slice", map[string]string{groups: "0::/system.slice/kaasd.service\n", slice + "kaasd.service/memory.max": "536870912\n", slice + "memory.max": "max\n", meminfo: ram}, 512 << 20},
+		{"slice below its unit", map[string]string{groups: "0::/system.slice/kaasd.service\n", slice + "kaasd.service/memory.max": "536870912\n", slice + "memory.max": "134217728\n", meminfo: ram}, 128 << 20},
+		{"limit of the slice alone", map[string]string{groups: "0::/system.slice/kaasd.service\n", slice + "kaasd.service/memory.max": "max\n", slice + "memory.max": "134217728\n", meminfo: ram}, 128 << 20},
+		{"group of version 1", map[string]string{groups: "9:cpu,cpuacct:/other\n7:memory:/docker/abc\n1:name=systemd:/docker/abc\n0::/docker/abc\n", "/sys/fs/cgroup/memory/docker/abc/memory.limit_in_bytes": "268435456\n", v1: "9223372036854771712\n", meminfo: ram}, 256 << 20},
+		{"path of a namespace", map[string]string{groups: "0::/../../kaasd\n", "/sys/fs/cgroup/kaasd/memory.max": "268435456\n", meminfo: ram}, 256 << 20},
+		{"group of the root", map[string]string{groups: "0::/\n", v2: "536870912\n", meminfo: ram}, 512 << 20},
+		{"junk for a group", map[string]string{groups: "junk\n\n", meminfo: ram}, 2 << 30},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

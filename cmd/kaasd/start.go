@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"os"
 	"os/signal"
@@ -113,11 +114,39 @@ func (d *daemon) attend(b *broker.Broker, signals <-chan os.Signal, ended <-chan
 	}
 }
 
+// waysOut are what to do about a setting of which nothing came.
+var waysOut = map[string]string{
+	"listeners":   "--listeners names another address",
+	"http.listen": "--http-listen names another address, an empty one turns it off",
+	"data.dir":    "--data-dir names another folder",
+}
+
+// withWayOut says it behind the error, or behind each of those that were joined.
+func withWayOut(err error) error {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		var all []error
+		for _, e := range joined.Unwrap() {
+			all = append(all, withWayOut(e))
+		}
+		return errors.Join(all...)
+	}
+	var bad *broker.BadSetting
+	if !errors.As(err, &bad) {
+		return err
+	}
+	way := waysOut[bad.Key]
+	if errors.Is(err, fs.ErrPermission) && bad.Key == "data.dir" {
+		way = fmt.Sprintf("it must be writable for user id %d; %s", os.Geteuid(), way)
+	}
+	return fmt.Errorf("%w (%s)", err, way)
+}
+
 // startError gives the exit code of an error of the broker.
 func startError(err error) error {
 	if err == nil {
 		return nil
 	}
+	err = withWayOut(err)
 	var bad *broker.BadFile
 	if errors.As(err, &bad) {
 		return &exitError{code: exitInput, err: err}

@@ -47,6 +47,10 @@ func verifyError(dir string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return exitWith(exitInput, "%s: %w", dir, fs.ErrNotExist)
 	}
+	var taken *vfs.LockedError
+	if errors.As(err, &taken) {
+		return exitWith(exitFailed, "%w (stop it first, or verify a copy: its files change while they are read)", err)
+	}
 	return &exitError{code: exitInput, err: err}
 }
 
