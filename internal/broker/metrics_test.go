@@ -282,14 +282,12 @@ func TestFoldedTotalsAreExact(t *testing.T) {
 	var bytes, throttled, seconds float64
 	for _, a := range accounts {
 		admin.alter(a.name, set(kafka.ProducerByteRate, 1000))
-		for range 2 {
-			p := dialAs(t, b.SASL, a.name, a.password)
-			bytes += float64(p.send(9, produceRequest("t", -1, batch(2000))))
-			var resp message.ProduceResponse
-			p.read(&resp)
-			throttled++
-			seconds += float64(resp.ThrottleTimeMs) / 1000
-		}
+		p := dialAs(t, b.SASL, a.name, a.password)
+		bytes += float64(p.send(9, produceRequest("t", -1, batch(2000))))
+		var resp message.ProduceResponse
+		p.read(&resp)
+		throttled++
+		seconds += float64(resp.ThrottleTimeMs) / 1000
 	}
 	all := scrape(t, b)
 	for name, want := range map[string]float64{

@@ -12,6 +12,7 @@ import (
 
 // A client that comes back for every request gets no more than one that stays, whether it waits for its answers or not.
 func TestComingBackDoesNotEscape(t *testing.T) {
+	t.Parallel()
 	const limit, size = 500_000, 100_000
 	for _, acks := range []int16{1, 0} {
 		b := brokertest.Start(t)
