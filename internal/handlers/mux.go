@@ -32,7 +32,7 @@ func (s *session) Admit(size int, head []byte) (server.Mute, error) {
 	}
 	if ok && key == kafka.KeyProduce && !s.produced && s.Established() {
 		s.produced = true
-		if mute := s.quotaClient(s.clientID).Join(quota.Produce, size, time.Now()); mute != nil {
+		if mute := s.quotaClient(s.clientID).Join(quota.Produce, time.Now()); mute != nil {
 			return mute, nil // a nil *Mute is not a nil Mute
 		}
 	}

@@ -23,7 +23,7 @@ type bucket struct {
 	lastThrottle  atomic.Int64 // announced, in nanoseconds
 	throttledAt   atomic.Int64 // ticks
 	muted         atomic.Int64 // connections, now
-	fresh         atomic.Int64 // ticks: as word, of what new connections brought along
+	joined        atomic.Int64 // new connections since the bucket was last out of debt
 	line          line         // of the fetches that wait
 
 	meter *meter // shared by the buckets of a kind

@@ -36,9 +36,8 @@
 // the burst and what was earned until the end of the last throttle announced.
 //
 // Since no charge is refused, a client that comes back for every request would
-// never be held. So what the first requests of new connections may add to a debt
-// is bounded by burst and rate (Join): above that they wait, unread, until the
-// debt is paid.
+// never be held. So only so many new connections may join a debt (Join): the
+// next ones first wait, unread, for as long as it lasts.
 //
 // A limit is immutable and stands behind an atomic pointer. Another rate swaps
 // it and rescales the word, so that the bytes owed stay. A charge that runs

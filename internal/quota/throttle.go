@@ -44,7 +44,6 @@ type Mute struct {
 	limit    *limit // the last one that Remaining has seen
 	owed     int64  // ticks: when the debt of the request is paid under limit
 	until    int64  // ticks: when the mute ends, never later than promised
-	joining  bool   // ends when the bucket owes nothing, whoever owes it
 	done     bool
 }
 
@@ -54,9 +53,6 @@ type Mute struct {
 func (m *Mute) Remaining(now time.Time) time.Duration {
 	for next := m.limit.next.Load(); next != nil; next = m.limit.next.Load() {
 		m.follow(next)
-	}
-	if m.joining {
-		m.until = m.throttle.bucket.word.Load()
 	}
 	left := m.until - m.throttle.bucket.meter.clock.ticks(now)
 	return time.Duration((left + tick - 1) >> tickShift)
