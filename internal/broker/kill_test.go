@@ -178,7 +178,8 @@ func freeAddress(t *testing.T) string {
 func produceUntil(ctx context.Context, t *testing.T, address string, partition int32, l *ledger, stop <-chan struct{}) {
 	client, err := kgo.NewClient(kgo.SeedBrokers(address), kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.AllowAutoTopicCreation(),
 		kgo.RecordRetries(1<<30), kgo.UnknownTopicRetries(-1), kgo.RetryBackoffFn(func(int) time.Duration { return 20 * time.Millisecond }),
-		kgo.ProducerLinger(0), kgo.MetadataMinAge(50*time.Millisecond), kgo.MaxBufferedRecords(500), kgo.RetryTimeout(4*time.Minute), kgo.ConnIdleTimeout(time.Minute))
+		kgo.ProducerLinger(0), kgo.MetadataMinAge(50*time.Millisecond), kgo.MaxBufferedRecords(500), kgo.RetryTimeout(4*time.Minute), kgo.ConnIdleTimeout(time.Minute),
+		kgo.AlwaysRetryEOF()) // a kill right after a connection was made is no sign of a missing log-in
 	if err != nil {
 		t.Errorf("producer: %v", err)
 		return
