@@ -251,6 +251,7 @@ func FuzzStream(f *testing.F) {
 				rest = rest[n:]
 			}
 			c.Close()
+			synctest.Wait()
 		})
 		if len(got) != len(want) {
 			t.Fatalf("got %d frames, want %d", len(got), len(want))
