@@ -28,7 +28,7 @@ fi
 for version in 4.0.0 4.4.0; do
   [ -d "$cache/kafka-$version" ] && continue
   rm -rf "$cache/kafka-$version.part"
-  mvn -q -B -f "$root/scripts/tools/pom.xml" -Dkafka.version=$version dependency:copy-dependencies \
+  mvn -q -B -Dstyle.color=never -f "$root/scripts/tools/pom.xml" -Dkafka.version=$version dependency:copy-dependencies \
     -DincludeScope=runtime -DoutputDirectory="$cache/kafka-$version.part" >/dev/null
   mv "$cache/kafka-$version.part" "$cache/kafka-$version"
 done
