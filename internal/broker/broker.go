@@ -16,6 +16,7 @@ import (
 	"kaasd/internal/quota"
 	"kaasd/internal/server"
 	"kaasd/internal/storage/segment"
+	"kaasd/internal/storage/vfs"
 )
 
 // Broker is the rooms joined: made by New, living in Run.
@@ -26,6 +27,7 @@ type Broker struct {
 	started time.Time
 
 	credentials *credstore.Store
+	folder      vfs.FS // what the data folder is on
 	store       *segment.Store
 	metadata    *metadata.Store
 	quotas      *quota.Enforcer

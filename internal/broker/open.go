@@ -2,7 +2,6 @@ package broker
 
 import (
 	"context"
-	"crypto/rand"
 	"fmt"
 	"strings"
 
@@ -52,6 +51,7 @@ func (b *Broker) openStorage() error {
 	if b.cfg.DataDir == InMemory {
 		o.FS = vfs.Memory()
 	}
+	b.folder = o.FS
 	o.FlushInterval, o.FlushThreads, o.DiskReserve = b.cfg.Storage.FlushInterval, b.cfg.Storage.FlushThreads, b.cfg.Storage.DiskReserve
 	o.StrictTopics = []string{metadata.LogPartition.Topic}
 	o.Recovering = func(r segment.Recovery) { b.recovery.Store(&r) }
@@ -138,9 +138,8 @@ func (b *Broker) openHandlers() error {
 			o.SASLListeners = append(o.SASLListeners, l.Name)
 		}
 	}
-	o.SASL.SaltKey = make([]byte, 32)
-	if _, err := rand.Read(o.SASL.SaltKey); err != nil {
-		return fmt.Errorf("make the key of salts: %w", err)
+	if o.SASL.SaltKey, err = saltKey(b.folder, b.cfg.DataDir); err != nil {
+		return err
 	}
 	b.handlers = handlers.New(o, handlers.Collaborators{
 		Metadata: b.metadata, Store: b.store, Quotas: b.quotas, Authorizer: authorizer,
