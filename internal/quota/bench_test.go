@@ -44,6 +44,17 @@ func BenchmarkCharge(b *testing.B) {
 	})
 }
 
+// BenchmarkFloor is what the two atomic steps of a charge take by themselves on
+// this machine, to hold the others against.
+func BenchmarkFloor(b *testing.B) {
+	var tally, word atomic.Int64
+	for b.Loop() {
+		tally.Add(1000)
+		old := word.Load()
+		word.CompareAndSwap(old, old+1)
+	}
+}
+
 // BenchmarkChargeShared is every core on one bucket.
 func BenchmarkChargeShared(b *testing.B) {
 	e := benchmarked(1, 1e15)

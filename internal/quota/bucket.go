@@ -14,8 +14,7 @@ type bucket struct {
 	word  atomic.Int64
 	limit atomic.Pointer[limit]
 
-	bytes  atomic.Int64 // charged
-	checks atomic.Int64 // charges judged by a limit, throttled or not
+	tally tally
 
 	// What follows is touched only when a request is throttled.
 	throttled     atomic.Int64 // requests
@@ -31,8 +30,6 @@ type bucket struct {
 	// named says that a limit was set here: from then on the bucket is
 	// accounted for, until it is forgotten.
 	named atomic.Bool
-
-	_ [8]byte
 }
 
 func (b *bucket) open(m *meter, burst time.Duration, now int64) {
@@ -45,12 +42,12 @@ func (b *bucket) open(m *meter, burst time.Duration, now int64) {
 // request has to wait until the balance is back at zero.
 func (b *bucket) charge(n int, now int64) Throttle {
 	lim := b.limit.Load()
-	b.bytes.Add(int64(n))
 	if lim.isUnlimited() {
+		b.count(0, n)
 		b.pass(now)
 		return Throttle{}
 	}
-	b.checks.Add(1)
+	b.count(1, n)
 	zero := b.add(lim, lim.cost(n), now)
 	if zero-now < msTicks {
 		return Throttle{}

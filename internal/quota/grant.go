@@ -37,7 +37,7 @@ func (b *bucket) take(t *turn, want int, now int64) Grant {
 			debt -= lim.cost(int(b.line.ahead.Load()))
 		}
 		if debt >= msTicks {
-			b.checks.Add(1)
+			b.count(1, 0)
 			return Grant{Throttle: b.queue(t, lim, zero, now)}
 		}
 		g := b.grant(t, lim, want, -debt, now)
@@ -74,7 +74,7 @@ func (g Grant) Settle(used int, now time.Time) Throttle {
 
 func (b *bucket) settle(t *turn, g Grant, used int, now int64) Throttle {
 	lim := b.limit.Load()
-	b.bytes.Add(int64(used))
+	b.count(0, used)
 	if g.reserved > 0 {
 		b.line.ahead.Add(int64(g.Bytes - g.reserved))
 	}
@@ -86,7 +86,7 @@ func (b *bucket) settle(t *turn, g Grant, used int, now int64) Throttle {
 	if used == 0 {
 		return Throttle{}
 	}
-	b.checks.Add(1)
+	b.count(1, 0)
 	b.line.learn(used, g.Bytes)
 	t.used += lim.cost(used)
 	if zero-now >= msTicks || b.keepsOthers(t, lim, zero, now) {

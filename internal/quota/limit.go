@@ -54,7 +54,11 @@ func (l *limit) isUnlimited() bool { return l.perByte == 0 }
 
 // cost is what n bytes are worth, rounded to the nearest tick.
 func (l *limit) cost(n int) int64 {
-	return int64(min(float64(n)*l.perByte+0.5, float64(maxDebt)))
+	ticks := float64(n)*l.perByte + 0.5
+	if ticks > float64(maxDebt) {
+		return maxDebt
+	}
+	return int64(ticks)
 }
 
 // bytes is what a span of ticks is worth, rounded down.

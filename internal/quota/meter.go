@@ -1,6 +1,7 @@
 package quota
 
 import (
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -12,6 +13,8 @@ type meter struct {
 	clock clock
 	waits waits
 	muted atomic.Int64 // connections, now
+
+	folding sync.Mutex // of the buckets' tallies
 
 	// retired is the counts of the buckets that were forgotten, guarded by
 	// the Enforcer's mu.
@@ -60,12 +63,9 @@ type totals struct {
 }
 
 func (b *bucket) totals() totals {
-	return totals{
-		bytes:     b.bytes.Load(),
-		throttled: b.throttled.Load(),
-		checks:    b.checks.Load(), // after throttled: never fewer
-		nanos:     b.throttleNanos.Load(),
-	}
+	t := totals{throttled: b.throttled.Load(), nanos: b.throttleNanos.Load()}
+	t.checks, t.bytes = b.counted() // after throttled: never fewer
+	return t
 }
 
 func (t totals) plus(o totals) totals {

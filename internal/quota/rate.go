@@ -50,7 +50,7 @@ func (e *Enforcer) sample(now int64) {
 
 // sample begins with the first charge, which is less than a second ago.
 func (a *account) sample(k Kind, now int64) {
-	bytes := a.buckets[k].bytes.Load()
+	_, bytes := a.buckets[k].counted()
 	if a.history[k] == nil {
 		if bytes == 0 {
 			return
