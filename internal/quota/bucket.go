@@ -47,8 +47,8 @@ func (b *bucket) charge(n int, now int64) Throttle {
 		b.pass(now)
 		return Throttle{}
 	}
-	b.count(1, n)
 	zero := b.add(lim, lim.cost(n), now)
+	b.count(1, n)
 	if zero-now < msTicks {
 		return Throttle{}
 	}

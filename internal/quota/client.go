@@ -11,6 +11,7 @@ import (
 // connection's goroutine.
 type Client struct {
 	enforcer *Enforcer
+	clock    clock // the enforcer's, at hand
 	// generation is the one of the table that the buckets are of. It is
 	// stored after them.
 	generation atomic.Uint64
@@ -24,7 +25,7 @@ type Client struct {
 // Client is the handle for a connection that speaks for user with that
 // client id; a null client id is the empty one.
 func (e *Enforcer) Client(user, clientID string) *Client {
-	c := &Client{enforcer: e, user: user, clientID: clientID}
+	c := &Client{enforcer: e, clock: e.clock, user: user, clientID: clientID}
 	c.bind()
 	return c
 }
@@ -36,7 +37,7 @@ func (c *Client) Charge(k Kind, bytes int, now time.Time) Throttle {
 	if b == nil {
 		return c.enforcer.meters[k].free(bytes)
 	}
-	return b.charge(bytes, c.enforcer.clock.ticks(now))
+	return b.charge(bytes, c.clock.ticks(now))
 }
 
 // Take asks for up to want bytes to hand out. It takes at most what the
