@@ -5,15 +5,14 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
+
+	"kaasd/internal/handlers"
 )
 
 // registerProcessMetrics exports what Go and the kernel know of this process.
 func registerProcessMetrics(reg prometheus.Registerer) {
 	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 }
-
-// maxTopicSeries bounds the series of topics; the rest is added up as _other.
-const maxTopicSeries = 1000
 
 // logSizes exports the bytes of each topic's logs, asked for at the scrape.
 type logSizes struct {
@@ -43,13 +42,13 @@ func (c *logSizes) Collect(ch chan<- prometheus.Metric) {
 	sort.Strings(topics)
 	var other int64
 	for i, topic := range topics {
-		if i < maxTopicSeries {
+		if i < handlers.MaxTopicSeries {
 			ch <- prometheus.MustNewConstMetric(c.desc, prometheus.GaugeValue, float64(sizes[topic]), topic)
 			continue
 		}
 		other += sizes[topic]
 	}
-	if len(topics) > maxTopicSeries {
-		ch <- prometheus.MustNewConstMetric(c.desc, prometheus.GaugeValue, float64(other), "_other")
+	if len(topics) > handlers.MaxTopicSeries {
+		ch <- prometheus.MustNewConstMetric(c.desc, prometheus.GaugeValue, float64(other), handlers.OtherTopics)
 	}
 }

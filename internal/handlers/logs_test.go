@@ -86,15 +86,15 @@ func TestTrafficIsCountedByTopic(t *testing.T) {
 
 func TestTrafficSeriesAreBounded(t *testing.T) {
 	traffic := newTraffic(prometheus.NewRegistry())
-	for i := range maxTopicSeries + 10 {
+	for i := range MaxTopicSeries + 10 {
 		traffic.of("t" + strconv.Itoa(i))
 	}
-	if n := testutil.CollectAndCount(traffic.received); n != maxTopicSeries+1 {
-		t.Errorf("%d series, want %d", n, maxTopicSeries+1)
+	if n := testutil.CollectAndCount(traffic.received); n != MaxTopicSeries+1 {
+		t.Errorf("%d series, want %d", n, MaxTopicSeries+1)
 	}
 	traffic.forget("t5")
 	traffic.of("late")
-	if n := testutil.CollectAndCount(traffic.sent); n != maxTopicSeries+1 || !traffic.named["late"] {
+	if n := testutil.CollectAndCount(traffic.sent); n != MaxTopicSeries+1 || !traffic.named["late"] {
 		t.Errorf("%d series after one has gone", n)
 	}
 }

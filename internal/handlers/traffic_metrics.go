@@ -2,12 +2,12 @@ package handlers
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// maxTopicSeries is how many topics have series of their own; the others share
+// MaxTopicSeries is how many topics have series of their own; the others share
 // one, so that creating topics does not flood whoever scrapes.
-const maxTopicSeries = 1000
+const MaxTopicSeries = 1000
 
-// otherTopics is the topic label that the rest share.
-const otherTopics = "_other"
+// OtherTopics is the topic label that the rest share.
+const OtherTopics = "_other"
 
 // traffic counts record bytes by topic. Its methods are called under the lock
 // of logs.
@@ -33,8 +33,8 @@ func newTraffic(reg prometheus.Registerer) *traffic {
 
 // of gives the counters of a topic.
 func (t *traffic) of(topic string) (received, sent prometheus.Counter) {
-	if !t.named[topic] && len(t.named) >= maxTopicSeries {
-		topic = otherTopics
+	if !t.named[topic] && len(t.named) >= MaxTopicSeries {
+		topic = OtherTopics
 	} else {
 		t.named[topic] = true
 	}

@@ -29,9 +29,6 @@ type EntityName struct {
 // Named is the component of that name.
 func Named(name string) EntityName { return EntityName{Present: true, Name: name} }
 
-// DefaultName is the default component.
-func DefaultName() EntityName { return EntityName{Present: true, Default: true} }
-
 // Entity is the owner of a quota: a set of components, comparable, so that
 // it is a map key. The order of components on the wire does not matter.
 type Entity struct{ User, ClientID, IP EntityName }
