@@ -177,6 +177,8 @@ func decode(kind string, value []byte) (c Change, known bool, err error) {
 		c, err = decodeAs[ACLCreated](value)
 	case ACLDeleted{}.kind():
 		c, err = decodeAs[ACLDeleted](value)
+	case QuotaSet{}.kind():
+		c, err = decodeAs[QuotaSet](value)
 	default:
 		return nil, false, nil
 	}
