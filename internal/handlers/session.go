@@ -3,6 +3,7 @@ package handlers
 import (
 	"net"
 	"sync/atomic"
+	"time"
 
 	"go.uber.org/zap"
 
@@ -45,6 +46,9 @@ func newSession(h *Handlers, c server.Conn) *session {
 func (s *session) Established() bool {
 	return !s.conn.Listener.Protocol.SASL() || s.login.Load() != nil
 }
+
+// Sent has nobody to charge the work to.
+func (s *session) Sent(time.Duration) {}
 
 // End has nothing to give back.
 func (s *session) End() {}

@@ -19,11 +19,11 @@ import (
 // refusing is an Admitter that refuses every second connection.
 type refusing struct{ asked atomic.Int32 }
 
-func (a *refusing) Admit(net.Addr, time.Time) error {
+func (a *refusing) Admit(string, net.Addr, time.Time) Admission {
 	if a.asked.Add(1)%2 == 0 {
-		return errors.New("connection rate of 127.0.0.1 exceeded")
+		return Admission{Refuse: errors.New("connection rate of 127.0.0.1 exceeded")}
 	}
-	return nil
+	return Admission{}
 }
 
 func TestLimitsAtAccept(t *testing.T) {

@@ -30,6 +30,7 @@ type Server struct {
 	repeats repeats
 	memory  *memory
 	doors   []*door
+	porch   *porch
 
 	// stopping is closed when Run is asked to stop, stopped is set before.
 	stopping chan struct{}
@@ -60,6 +61,7 @@ func New(o Options, h Handler, log *zap.Logger, reg prometheus.Registerer) *Serv
 		handler:  h,
 		log:      log.Named("server"),
 		memory:   newMemory(o.RequestMemory),
+		porch:    newPorch(leastRefused),
 		stopping: make(chan struct{}),
 		maxConns: o.MaxConnections,
 		conns:    map[*conn]struct{}{},
@@ -156,7 +158,7 @@ func (s *Server) Connections() int {
 // When it returns, every goroutine it started has ended. The error says that
 // connections had to be cut. A server runs once.
 func (s *Server) Run(ctx context.Context) error {
-	var own sync.WaitGroup // accept loops and the lookout
+	var own sync.WaitGroup // accept loops, the lookout and the porch
 	for _, d := range s.doors {
 		if d.socket == nil || ctx.Err() != nil {
 			continue // Listen failed, and Run is there to close what it got
@@ -165,6 +167,7 @@ func (s *Server) Run(ctx context.Context) error {
 		own.Go(func() { s.accept(d) })
 	}
 	own.Go(s.lookOut)
+	own.Go(func() { s.porch.run(s.stopping) })
 	<-ctx.Done()
 	s.stop()
 	own.Wait()
