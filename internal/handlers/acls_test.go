@@ -13,7 +13,7 @@ import (
 	"kaasd/internal/storage/vfs"
 )
 
-// withACLs is a house of the users of the stories, with admin as its super user.
+// withACLs is a rig of the users of the stories, with admin as its super user.
 func withACLs(s *setup) { s.credentials, s.superUsers = storyUsers, "User:admin" }
 
 // rule is an ACL of a request: allow, every host, literal.
@@ -32,10 +32,10 @@ func prefixed(a *message.CreateAclsCreation) { a.ResourcePatternType = int8(kafk
 func deny(a *message.CreateAclsCreation)     { a.PermissionType = int8(kafka.PermissionDeny) }
 
 // create sends ACLs and gives the codes.
-func create(c *caller, acls ...message.CreateAclsCreation) []kafka.Code {
+func create(c *peer, acls ...message.CreateAclsCreation) []kafka.Code {
 	c.t.Helper()
 	var resp message.CreateAclsResponse
-	c.ask(kafka.KeyCreateAcls, 3, &message.CreateAclsRequest{Creations: acls}, &resp)
+	c.get(kafka.KeyCreateAcls, 3, &message.CreateAclsRequest{Creations: acls}, &resp)
 	codes := []kafka.Code{}
 	for _, r := range resp.Results {
 		codes = append(codes, r.ErrorCode)
@@ -50,10 +50,10 @@ func create(c *caller, acls ...message.CreateAclsCreation) []kafka.Code {
 var everyACL = message.DescribeAclsRequest{ResourceTypeFilter: 1, PatternTypeFilter: 1, Operation: 1, PermissionType: 1}
 
 // list gives a line for each ACL, after one for an error.
-func list(c *caller, filter message.DescribeAclsRequest) []string {
+func list(c *peer, filter message.DescribeAclsRequest) []string {
 	c.t.Helper()
 	var resp message.DescribeAclsResponse
-	c.ask(kafka.KeyDescribeAcls, 3, &filter, &resp)
+	c.get(kafka.KeyDescribeAcls, 3, &filter, &resp)
 	lines := []string{}
 	if resp.ErrorCode != 0 {
 		lines = append(lines, resp.ErrorCode.String())
@@ -69,7 +69,7 @@ func list(c *caller, filter message.DescribeAclsRequest) []string {
 func TestACLs(t *testing.T) {
 	fs := vfs.Memory()
 	on := func(s *setup) { withACLs(s); s.fs = fs }
-	r := newHouse(t, on)
+	r := newRig(t, on)
 	c := r.connectAs("admin")
 	good := []message.CreateAclsCreation{
 		rule("User:alice", kafka.OpRead, kafka.ResourceTopic, "orders"),
@@ -90,13 +90,13 @@ func TestACLs(t *testing.T) {
 		t.Error(diff)
 	}
 	r.stop()
-	r = newHouse(t, on)
+	r = newRig(t, on)
 	c = r.connectAs("admin")
 	if diff := cmp.Diff(all, list(c, everyACL)); diff != "" {
 		t.Errorf("after a restart: %s", diff)
 	}
 	var gone message.DeleteAclsResponse
-	c.ask(kafka.KeyDeleteAcls, 3, &message.DeleteAclsRequest{Filters: []message.DeleteAclsFilter{
+	c.get(kafka.KeyDeleteAcls, 3, &message.DeleteAclsRequest{Filters: []message.DeleteAclsFilter{
 		{ResourceTypeFilter: 2, ResourceNameFilter: ptr("ord\xffers"), PatternTypeFilter: 2, Operation: 1, PermissionType: 1},
 		{ResourceTypeFilter: 1, PatternTypeFilter: 1, PrincipalFilter: ptr("User:alice"), Operation: 1, PermissionType: 1},
 		{ResourceTypeFilter: 9, PatternTypeFilter: 1, Operation: 1, PermissionType: 1},
@@ -118,7 +118,7 @@ func TestACLs(t *testing.T) {
 }
 
 func TestBadACLs(t *testing.T) {
-	c := newHouse(t, withACLs).connectAs("admin")
+	c := newRig(t, withACLs).connectAs("admin")
 	number := func(f func(*message.CreateAclsCreation)) message.CreateAclsCreation {
 		return rule("User:alice", kafka.OpRead, kafka.ResourceTopic, "t", f)
 	}
@@ -146,11 +146,11 @@ func TestACLsAreGuarded(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		code kafka.Code
-		c    *caller
+		c    *peer
 	}{
-		{"no authorizer", kafka.SecurityDisabled, newHouse(t).connect(plainListener)},
-		{"no right", kafka.ClusterAuthorizationFailed, newHouse(t, withACLs).connectAs("alice")},
-		{"another right", kafka.ClusterAuthorizationFailed, newHouse(t, withAuthorizer("ALTER_CONFIGS CLUSTER:kafka-cluster")).connect(plainListener)},
+		{"no authorizer", kafka.SecurityDisabled, newRig(t).connect(plainListener)},
+		{"no right", kafka.ClusterAuthorizationFailed, newRig(t, withACLs).connectAs("alice")},
+		{"another right", kafka.ClusterAuthorizationFailed, newRig(t, withAuthorizer("ALTER_CONFIGS CLUSTER:kafka-cluster")).connect(plainListener)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			some := rule("User:alice", kafka.OpAll, kafka.ResourceCluster, kafka.Cluster.Name)
@@ -161,7 +161,7 @@ func TestACLsAreGuarded(t *testing.T) {
 				t.Error(diff)
 			}
 			var gone message.DeleteAclsResponse
-			c.c.ask(kafka.KeyDeleteAcls, 1, &message.DeleteAclsRequest{Filters: make([]message.DeleteAclsFilter, 2)}, &gone)
+			c.c.get(kafka.KeyDeleteAcls, 1, &message.DeleteAclsRequest{Filters: make([]message.DeleteAclsFilter, 2)}, &gone)
 			if len(gone.FilterResults) != 2 || gone.FilterResults[1].ErrorCode != c.code || gone.FilterResults[1].ErrorMessage == nil {
 				t.Errorf("got %+v", gone)
 			}
@@ -171,12 +171,12 @@ func TestACLsAreGuarded(t *testing.T) {
 
 // A new ACL is in force for connections that are open, before the answer.
 func TestACLsAreLive(t *testing.T) {
-	r := newHouse(t, withACLs)
-	r.topic("orders", 1, nil)
+	r := newRig(t, withACLs)
+	r.topic("orders", 1)
 	admin, alice := r.connectAs("admin"), r.connectAs("alice")
 	seen := func() int {
 		var resp message.MetadataResponse
-		alice.ask(kafka.KeyMetadata, 9, &message.MetadataRequest{}, &resp)
+		alice.get(kafka.KeyMetadata, 9, &message.MetadataRequest{}, &resp)
 		return len(resp.Topics)
 	}
 	for _, step := range []struct {
@@ -201,7 +201,7 @@ func TestIdempotentWrite(t *testing.T) {
 		"WRITE TOPIC:x": 0, "IDEMPOTENT_WRITE CLUSTER:kafka-cluster": 0, "READ TOPIC:x": 31, "WRITE CLUSTER:kafka-cluster": 31,
 	} {
 		var resp message.InitProducerIdResponse
-		newHouse(t, withAuthorizer(right)).connect(plainListener).ask(kafka.KeyInitProducerID, 4, &message.InitProducerIdRequest{ProducerID: -1, ProducerEpoch: -1}, &resp)
+		newRig(t, withAuthorizer(right)).connect(plainListener).get(kafka.KeyInitProducerID, 4, &message.InitProducerIdRequest{ProducerID: -1, ProducerEpoch: -1}, &resp)
 		if resp.ErrorCode != want {
 			t.Errorf("with %s: %s", right, resp.ErrorCode)
 		}
@@ -211,8 +211,8 @@ func TestIdempotentWrite(t *testing.T) {
 // A denied request gets the same answer whether or not the topic it names
 // exists.
 func TestDenialsLeakNothing(t *testing.T) {
-	r := newHouse(t, withACLs)
-	r.topic("exists", 1, nil)
+	r := newRig(t, withACLs)
+	r.topic("exists", 1)
 	c := r.connectAs("alice")
 	for name, ask := range map[string]func(topic string) (kafka.APIKey, int16, codec.Message){
 		"produce": func(topic string) (kafka.APIKey, int16, codec.Message) {

@@ -8,7 +8,6 @@ import (
 
 	"kaasd/internal/kafka"
 	"kaasd/internal/server"
-	"kaasd/internal/storage"
 )
 
 // serve is a request without the reading of its answer. The frame is given
@@ -32,7 +31,7 @@ func requestOf(frame []byte) *server.Request {
 // dataFrames are the requests whose cost is held: a producer's and a
 // consumer's, inside a session and outside.
 func dataFrames(t testing.TB, r *rig, p *peer, size int) map[string][]byte {
-	id := r.topic(t, "orders", 1)
+	id := r.topic("orders", 1).ID
 	p.produce(13, "", id, sized(size))
 	in := fetchFrom("", id, 0, 0)
 	in.MaxBytes = int32(size)
@@ -52,9 +51,9 @@ func TestAllocations(t *testing.T) {
 		most *= 1.5
 	}
 	for _, size := range []int{200, 1000} {
-		r := newRig(t, storage.FlushInterval)
+		r := newRig(t)
 		r.limit(1e12, 1e12)
-		p := r.connect(t)
+		p := r.connect(plainListener)
 		for name, frame := range dataFrames(t, r, p, size) {
 			request := requestOf(frame)
 			n := testing.AllocsPerRun(200, func() { p.serve(request, frame) })
@@ -67,8 +66,8 @@ func TestAllocations(t *testing.T) {
 
 func BenchmarkData(b *testing.B) {
 	for _, size := range []int{1 << 10, 64 << 10} {
-		r := newRig(b, storage.FlushInterval)
-		p := r.connect(b)
+		r := newRig(b)
+		p := r.connect(plainListener)
 		for name, frame := range dataFrames(b, r, p, size) {
 			b.Run(name+"/"+sizeName(size), func(b *testing.B) {
 				b.SetBytes(int64(size))

@@ -57,11 +57,11 @@ func TestStories(t *testing.T) {
 				t.Fatal(err)
 			}
 			fs := vfs.Memory()
-			r := newHouse(t, ofStory(s, fs))
+			r := newRig(t, ofStory(s, fs))
 			for i, step := range s.Steps {
 				if step.Restart {
 					r.stop()
-					r = newHouse(t, ofStory(s, fs))
+					r = newRig(t, ofStory(s, fs))
 					continue
 				}
 				playStep(t, r, fmt.Sprintf("step %d %s", i, step.Note), step)
@@ -70,7 +70,7 @@ func TestStories(t *testing.T) {
 	}
 }
 
-// ofStory is the house that a story is told of.
+// ofStory is the rig that a story is told of.
 func ofStory(s story, fs vfs.FS) func(*setup) {
 	return func(set *setup) {
 		set.fs = fs
@@ -85,7 +85,7 @@ const storyUsers = `{"users":[{"username":"admin","authType":"plain","plainPassw
 	{"username":"carol","authType":"plain","plainPassword":"carol-secret"},{"username":"dave","authType":"plain","plainPassword":"dave-secret"}]}`
 
 // connectAs is a connection of somebody, logged in if it has a name.
-func (r *house) connectAs(user string) *caller {
+func (r *rig) connectAs(user string) *peer {
 	if user == "" {
 		return r.connect(plainListener)
 	}
@@ -97,7 +97,7 @@ func (r *house) connectAs(user string) *caller {
 	return c
 }
 
-func playStep(t *testing.T, r *house, name string, step storyStep) {
+func playStep(t *testing.T, r *rig, name string, step storyStep) {
 	t.Helper()
 	api := apiNamed(t, step.API)
 	body, err := hex.DecodeString(step.RequestHex)

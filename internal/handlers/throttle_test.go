@@ -9,15 +9,14 @@ import (
 	"kaasd/internal/codec/message"
 	"kaasd/internal/kafka"
 	"kaasd/internal/quota"
-	"kaasd/internal/storage"
 )
 
 // bubble runs f in virtual time with a topic to write to.
 func bubble(t *testing.T, f func(t *testing.T, r *rig, id kafka.TopicID)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, storage.FlushInterval)
-		f(t, r, r.topic(t, "orders", 2))
+		r := newRig(t)
+		f(t, r, r.topic("orders", 2).ID)
 	})
 }
 
@@ -36,7 +35,7 @@ func TestProduceIsThrottled(t *testing.T) {
 		bubble(t, func(t *testing.T, r *rig, id kafka.TopicID) {
 			const rate = 10_000
 			r.limit(rate, 0)
-			p := r.connect(t)
+			p := r.connect(plainListener)
 			first := p.ask(kafka.KeyProduce, v, produceTo("orders", id, 0, 1, sized(9000)))
 			if got := first.message.(*message.ProduceResponse).ThrottleTimeMs; got != 0 || first.Mute != nil {
 				t.Errorf("v%d: within the burst: %d ms", v, got)
@@ -46,7 +45,7 @@ func TestProduceIsThrottled(t *testing.T) {
 			if got := second.message.(*message.ProduceResponse).ThrottleTimeMs; got != ms || !near(second.muted(), wait) {
 				t.Errorf("v%d: %d ms, muted for %v, want %d and %v, the failed one included", v, got, second.muted(), ms, wait)
 			}
-			third := r.connect(t).ask(kafka.KeyProduce, v, produceTo("orders", id, 0, 1, sized(100)))
+			third := r.connect(plainListener).ask(kafka.KeyProduce, v, produceTo("orders", id, 0, 1, sized(100)))
 			if wait, _ := owed(float64(first.request+second.request+third.request-rate), rate); !near(third.muted(), wait) {
 				t.Errorf("v%d: another connection is muted for %v, want %v", v, third.muted(), wait)
 			}
@@ -58,7 +57,7 @@ func TestProduceIsThrottled(t *testing.T) {
 func TestThrottleWithoutAnswer(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig, id kafka.TopicID) {
 		r.limit(1000, 0)
-		got := r.connect(t).ask(kafka.KeyProduce, 9, produceTo("orders", id, 0, 0, sized(5000)))
+		got := r.connect(plainListener).ask(kafka.KeyProduce, 9, produceTo("orders", id, 0, 0, sized(5000)))
 		if wait, _ := owed(float64(got.request-1000), 1000); got.message != nil || !near(got.muted(), wait) || got.Close {
 			t.Errorf("muted for %v, want %v", got.muted(), wait)
 		}
@@ -70,7 +69,7 @@ func TestThrottleAtTheEdges(t *testing.T) {
 	t.Run("less than a millisecond", func(t *testing.T) {
 		bubble(t, func(t *testing.T, r *rig, id kafka.TopicID) {
 			r.limit(10_000_000, 0)
-			p := r.connect(t)
+			p := r.connect(plainListener)
 			for range 11 {
 				if got := p.ask(kafka.KeyProduce, 9, produceTo("orders", id, 0, 1, sized(909_000))); got.Mute != nil {
 					t.Errorf("muted for %v", got.muted())
@@ -81,7 +80,7 @@ func TestThrottleAtTheEdges(t *testing.T) {
 	t.Run("one byte per second", func(t *testing.T) {
 		bubble(t, func(t *testing.T, r *rig, id kafka.TopicID) {
 			r.limit(1, 0)
-			p, before := r.connect(t), int32(0)
+			p, before := r.connect(plainListener), int32(0)
 			for range 4 {
 				got := p.ask(kafka.KeyProduce, 9, produceTo("orders", id, 0, 1, sized(900_000))).message.(*message.ProduceResponse).ThrottleTimeMs
 				if got <= 0 || got < before {
@@ -99,7 +98,7 @@ func TestThrottleAtTheEdges(t *testing.T) {
 // fill appends n batches of about size bytes.
 func fill(t *testing.T, r *rig, id kafka.TopicID, n, size int) {
 	t.Helper()
-	p := r.connect(t)
+	p := r.connect(plainListener)
 	for range n {
 		p.produce(13, "", id, sized(size))
 	}
@@ -113,7 +112,7 @@ func TestFetchIsThrottled(t *testing.T) {
 			const rate = 10_000
 			fill(t, r, id, 5, 4000)
 			r.limit(0, rate)
-			p, req, charged := r.connect(t), fetchFrom("orders", id, 0, 0), 0
+			p, req, charged := r.connect(plainListener), fetchFrom("orders", id, 0, 0), 0
 			var last reply
 			for last.Mute == nil { // the burst, and the fetch that goes beyond it
 				last = p.ask(kafka.KeyFetch, v, req)
@@ -148,7 +147,7 @@ func TestFetchBooks(t *testing.T) {
 		const rate = 50_000
 		fill(t, r, id, 100, 5000)
 		r.limit(0, rate)
-		p, charged, began := r.connect(t), 0, time.Now()
+		p, charged, began := r.connect(plainListener), 0, time.Now()
 		for offset := int64(0); offset < 100; {
 			last := p.ask(kafka.KeyFetch, 13, fetchFrom("", id, 0, offset))
 			if got := last.message.(*message.FetchResponse); len(got.Responses) > 0 {
@@ -168,7 +167,7 @@ func TestFetchBooks(t *testing.T) {
 func TestThrottledSession(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig, id kafka.TopicID) {
 		fill(t, r, id, 3, 4000)
-		p := r.connect(t)
+		p := r.connect(plainListener)
 		full := fetchFrom("", id, 0, 0)
 		full.SessionEpoch = 0
 		session := p.ask(kafka.KeyFetch, 13, full).message.(*message.FetchResponse).SessionID
@@ -199,7 +198,7 @@ func TestBatchAboveTheQuota(t *testing.T) {
 		r.limit(0, 1000)
 		req := fetchFrom("orders", id, 0, 0)
 		req.ReplicaID = 1
-		got := r.connect(t).ask(kafka.KeyFetch, 11, req)
+		got := r.connect(plainListener).ask(kafka.KeyFetch, 11, req)
 		wait, ms := owed(float64(got.size-1000), 1000)
 		resp := got.message.(*message.FetchResponse)
 		if resp.ThrottleTimeMs != ms || !near(got.muted(), wait) || len(values(t, resp.Responses[0].Partitions[0].Records.Bytes)) != 1 {
@@ -217,10 +216,10 @@ func TestParkedFetchTakesNothing(t *testing.T) {
 			r.limit(0, 50_000)
 			done := make(chan reply)
 			for range parked {
-				go func() { done <- r.connect(t).ask(kafka.KeyFetch, 13, waiting(id, 100, 5*time.Second, 1)) }()
+				go func() { done <- r.connect(plainListener).ask(kafka.KeyFetch, 13, waiting(id, 100, 5*time.Second, 1)) }()
 			}
 			synctest.Wait()
-			size = r.connect(t).ask(kafka.KeyFetch, 13, fetchFrom("", id, 0, 0)).size
+			size = r.connect(plainListener).ask(kafka.KeyFetch, 13, fetchFrom("", id, 0, 0)).size
 			for range parked {
 				if got := <-done; len(got.message.(*message.FetchResponse).Responses) != 1 {
 					t.Error("a fetch that waited in vain was throttled")
