@@ -1,6 +1,7 @@
 package quota
 
 import (
+	"context"
 	"maps"
 	"time"
 
@@ -49,7 +50,7 @@ type change struct {
 // their new rate when it returns. There is one result for each distinct entity,
 // in order of first appearance; an entity that is named twice has none of its
 // entries applied. With validateOnly nothing is applied.
-func (e *Enforcer) Alter(now time.Time, entries []Alteration, validateOnly bool) []Result {
+func (e *Enforcer) Alter(ctx context.Context, now time.Time, entries []Alteration, validateOnly bool) []Result {
 	changes := e.model.gather(entries)
 	e.mu.Lock()
 	defer e.mu.Unlock()

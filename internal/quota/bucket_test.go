@@ -1,6 +1,7 @@
 package quota
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"math/big"
@@ -120,7 +121,7 @@ func TestOracle(t *testing.T) {
 			switch r.IntN(10) {
 			case 0:
 				rate = math.Ceil(math.Pow(10, 3+6*r.Float64()))
-				l.enforcer.Alter(l.now, []Alteration{{user("u"), []Op{set(kafka.ProducerByteRate, rate)}}}, false)
+				l.enforcer.Alter(context.Background(), l.now, []Alteration{{user("u"), []Op{set(kafka.ProducerByteRate, rate)}}}, false)
 				o.setRate(rate, at)
 			case 1, 2, 3:
 				l.now = l.now.Add(time.Duration(r.ExpFloat64() * 1e9))
@@ -168,7 +169,7 @@ func TestLiveUpdate(t *testing.T) {
 }
 
 func alterAt(e *Enforcer, now time.Time, ops ...Op) {
-	e.Alter(now, []Alteration{{user("u"), ops}}, false)
+	e.Alter(context.Background(), now, []Alteration{{user("u"), ops}}, false)
 }
 
 // TestFirstQuota: a connection that came before its user had a quota is caught

@@ -20,10 +20,13 @@ type Options struct {
 	// MaxEntities is metrics.max.entities: how many owners have metric series
 	// of their own. Fixed while running.
 	MaxEntities int
+	// KafkaNames is metrics.kafka.names: also export rates under the names
+	// that dashboards for Kafka know. Fixed while running.
+	KafkaNames bool
 }
 
-// DefaultOptions are one hour and 500 owners.
-func DefaultOptions() Options { return Options{Idle: time.Hour, MaxEntities: 500} }
+// DefaultOptions are one hour, 500 owners, and Kafka's names too.
+func DefaultOptions() Options { return Options{Idle: time.Hour, MaxEntities: 500, KafkaNames: true} }
 
 // Enforcer knows the quotas in force and holds the buckets they are paid
 // from. Everything but Run may be called at any time, from anywhere.
@@ -46,6 +49,7 @@ type Enforcer struct {
 	overrides map[kafka.Entity]Limits
 	names     int // bytes of the names of overrides
 	series    slots
+	journal   Journal
 	applied   int // entries of AlterClientQuotas
 	rejected  int
 }

@@ -49,6 +49,26 @@ type level struct {
 // the largest 64-bit integer.
 const maxLong = 1 << 63
 
+// Windows are the settings that say how much a full bucket of the kafka model
+// holds: quota.window.num, quota.window.size.seconds, and the pair of the same
+// name under controller. for mutations.
+type Windows struct {
+	Num          int
+	Size         time.Duration
+	MutationNum  int
+	MutationSize time.Duration
+}
+
+// DefaultWindows are eleven of one second, twice.
+func DefaultWindows() Windows { return Windows{11, time.Second, 11, time.Second} }
+
+// KafkaModel is everything that Apache Kafka does.
+func KafkaModel(w Windows) Model {
+	m := UserModel()
+	m.burst = time.Duration(w.Num-1) * w.Size
+	return m
+}
+
 // UserModel is the default: named users, an override that stands for the user
 // as a whole, a burst of one second's worth.
 func UserModel() Model {

@@ -27,6 +27,7 @@ type EntityStatus struct {
 type EntityName struct {
 	User     *string `json:"user,omitempty"`
 	ClientID *string `json:"client_id,omitempty"`
+	IP       *string `json:"ip,omitempty"`
 }
 
 // QuotaStatus is the use of one quota. What nobody accounts for is zero.
