@@ -32,7 +32,7 @@ func (r configResource) replace(m *metadata.Image, asked []message.AlterConfigsC
 		if config.Value == nil {
 			return nil, kafka.Errorf(kafka.InvalidRequest, "config %q has no value", config.Name)
 		}
-		value, err := r.parse(config.Name, *config.Value)
+		value, err := r.parse(m, config.Name, *config.Value)
 		if err != nil {
 			return nil, err
 		}

@@ -118,7 +118,7 @@ func (c TopicConfigsSet) apply(d *Draft) error {
 }
 
 func (c BrokerConfigsSet) apply(d *Draft) error {
-	if err := checkKnown(BrokerProperty, c.Configs); err != nil {
+	if err := checkKnown(d.BrokerProperty, c.Configs); err != nil {
 		return err
 	}
 	d.setBroker(c.Broker, maps.Clone(c.Configs))

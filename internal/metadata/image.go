@@ -39,6 +39,7 @@ type Topic struct {
 
 // newImage is the image of an empty log.
 func newImage(env *Options) *Image {
+	env.table = propertiesWith(env.Listeners)
 	m := &Image{
 		env: env, byName: newShards[string, *Topic](hashName), byID: newShards[kafka.TopicID, *Topic](hashID),
 		byFolded: newShards[string, *Topic](hashName), scrams: newShards[scramKey, *kafka.ScramCredential](scramKey.hash),

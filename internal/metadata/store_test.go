@@ -23,12 +23,7 @@ var orders = TopicCreated{Name: "orders", ID: kafka.TopicID{1}, Partitions: 3, C
 
 func open(t *testing.T, log storage.Log) *Store {
 	t.Helper()
-	o := Options{NodeID: 1, Flush: storage.FlushInterval, FlushInterval: time.Second}
-	s, err := Open(t.Context(), log, o, zap.NewNop(), prometheus.NewRegistry())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	return openLog(t, log, Options{NodeID: 1, Flush: storage.FlushInterval, FlushInterval: time.Second})
 }
 
 func commit(t *testing.T, s *Store, changes ...Change) *Image {
