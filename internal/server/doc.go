@@ -8,6 +8,24 @@
 // The one exception are answers that only wait for a commit (Answer.Wait): up
 // to Options.Outstanding of them wait in order while the connection reads on.
 //
+// # At the door
+//
+// The Admitter judges a connection once TCP has accepted it. Where the rate of
+// the listener is exceeded its acceptor waits, and the kernel's queue with it;
+// the other listeners and what is being served do not. A refused connection
+// goes to the porch: its socket is neither read nor answered, counts in no
+// limit and no gauge, and one goroutine closes each when it is due, so that a
+// client which comes back at once does not turn a refusal into a storm. The
+// porch holds a sixteenth of the descriptors, 16 to 4,096; beyond it sockets
+// close at once.
+//
+// # Work
+//
+// A session learns what reading its frames and writing its answers cost
+// (Request.Read, Session.Sent). The time is taken between moments that are known
+// anyway and one more per answer, and is bounded by calls and bytes: waiting
+// for a slow peer looks the same from outside, and is nobody's work.
+//
 // # Memory
 //
 // A connection at rest is its goroutine and a read buffer of 512 bytes.
@@ -49,14 +67,14 @@
 //
 // # Stopping
 //
-// When the context of Run ends, listeners close, mutes and parked requests
-// end, answers in flight are finished with a shorter patience for peers that
+// When the context of Run ends, listeners and refused connections close, mutes
+// and parked requests end, answers in flight are finished with a shorter patience for peers that
 // take no bytes, and every connection closes. What is left after
 // Options.DrainTimeout is cut.
 //
 // # Locks
 //
-// Server.mu guards the set of connections; memory.mu, outbox.mu and
+// Server.mu guards the set of connections; memory.mu, outbox.mu, porch.mu and
 // repeats.mu are leaves. None is held across a wait, and none is taken while
 // another is held.
 package server
