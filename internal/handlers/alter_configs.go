@@ -81,7 +81,7 @@ func (c *call) alterAll(edits []configEdit, validateOnly bool) []error {
 		_ = c.h.Metadata.Try(plan)
 		return faults
 	}
-	if _, err := c.h.Metadata.Update(c.ctx, plan); err != nil {
+	if _, err := c.update(plan); err != nil {
 		return failed(faults, err)
 	}
 	for _, a := range done {
