@@ -38,7 +38,7 @@ func house() Deps {
 		Quotas: func(quota.StatusFilter, time.Time) Quotas {
 			return Quotas{AsOf: at, WindowSeconds: 11, Entities: []quota.EntityStatus{{
 				Entity: quota.EntityName{ClientID: &client}, Level: "client-id", MutedConnections: 1,
-				Quotas: map[string]quota.QuotaStatus{"produce": {Limit: &limit, Source: "override", Unit: "bytes/s", Enforced: true, Rate: 1047552, Utilisation: 0.999,
+				Quotas: map[string]quota.QuotaStatus{"produce": {Limit: &limit, Source: "override", Unit: "bytes/s", Enforced: true, Rate: 1047552, Utilisation: 0.999, MutedConnections: 1, Requests: 20,
 					ThrottledRequests: 14, ThrottleSeconds: 13.6, LastThrottleMs: 940, LastThrottledAt: &at}},
 			}}}
 		},
@@ -136,7 +136,7 @@ func TestPages(t *testing.T) {
 func TestQuotasDocument(t *testing.T) {
 	want := `{"as_of":"2026-11-30T12:00:00Z","window_seconds":11,"entities":[{"entity":{"client_id":"loadgen"},"level":"client-id","muted_connections":1,` +
 		`"quotas":{"produce":{"limit":1048576,"source":"override","unit":"bytes/s","enforced":true,"rate":1047552,"utilisation":0.999,"debt":0,` +
-		`"throttled_requests":14,"throttle_seconds":13.6,"last_throttle_ms":940,"last_throttled_at":"2026-11-30T12:00:00Z"}}}]}` + "\n"
+		`"muted_connections":1,"requests":20,"throttled_requests":14,"throttle_seconds":13.6,"last_throttle_ms":940,"last_throttled_at":"2026-11-30T12:00:00Z"}}}]}` + "\n"
 	if diff := cmp.Diff(want, body(t, ask(t, Options{}, house(), "GET", "/v1/quotas"))); diff != "" {
 		t.Errorf("/v1/quotas (-want +got):\n%s", diff)
 	}

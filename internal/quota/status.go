@@ -39,6 +39,8 @@ type QuotaStatus struct {
 	Rate              float64    `json:"rate"`        // over RateWindow
 	Utilisation       float64    `json:"utilisation"` // rate by limit
 	Debt              float64    `json:"debt"`        // bytes
+	MutedConnections  int64      `json:"muted_connections"`
+	Requests          int64      `json:"requests"` // judged by the limit
 	ThrottledRequests int64      `json:"throttled_requests"`
 	ThrottleSeconds   float64    `json:"throttle_seconds"`
 	LastThrottleMs    int64      `json:"last_throttle_ms"`
@@ -103,7 +105,8 @@ func (e *Enforcer) status(entity kafka.Entity, now time.Time) (EntityStatus, boo
 		counted := a != nil && k.enforced && a.buckets[k.kind].named.Load()
 		if counted {
 			e.use(&q, a, k.kind, now)
-			s.MutedConnections += a.buckets[k.kind].muted.Load()
+			q.MutedConnections = a.buckets[k.kind].muted.Load()
+			s.MutedConnections += q.MutedConnections
 			throttled = throttled || q.LastThrottledAt != nil && now.Sub(*q.LastThrottledAt) < RateWindow
 		}
 		if limited || counted {
@@ -122,7 +125,7 @@ func (e *Enforcer) use(q *QuotaStatus, a *account, k Kind, now time.Time) {
 		q.Utilisation = q.Rate / *q.Limit
 	}
 	q.Debt = b.debt(at)
-	q.ThrottledRequests = t.throttled
+	q.Requests, q.ThrottledRequests = t.checks, t.throttled
 	q.ThrottleSeconds = time.Duration(t.nanos).Seconds()
 	q.LastThrottleMs = ceilMillis(b.lastThrottle.Load())
 	if t.throttled > 0 {
