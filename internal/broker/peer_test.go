@@ -99,6 +99,28 @@ func (p *peer) frame(version int16, m codec.Message) []byte {
 	return frame
 }
 
+// frameOf makes the bytes of the next request around a body.
+func (p *peer) frameOf(api message.API, version int16, body []byte) []byte {
+	p.t.Helper()
+	p.correlation++
+	h := codec.RequestHeader{Key: api.Key, Version: version, CorrelationID: p.correlation, ClientID: p.clientID, HasClientID: !p.anonymous}
+	head, err := codec.EncodeRequest(h, api.IsFlexible(version), noFields{})
+	if err != nil {
+		p.t.Fatalf("encode a header: %v", err)
+	}
+	if api.IsFlexible(version) {
+		head = head[:len(head)-1] // the tags of the empty body
+	}
+	frame := append(head, body...)
+	binary.BigEndian.PutUint32(frame, uint32(len(frame)-4))
+	return frame
+}
+
+// noFields is the message of an empty body.
+type noFields struct{}
+
+func (noFields) Fields(*codec.Cursor) {}
+
 func (p *peer) raw(b []byte) {
 	p.t.Helper()
 	if err := p.SetWriteDeadline(time.Now().Add(patience)); err != nil {

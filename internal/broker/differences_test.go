@@ -1,0 +1,56 @@
+package broker_test
+
+// differencesOfUser are the steps that the user model's own rules decide, in
+// stories that it meets otherwise.
+var differencesOfUser = []difference{
+	{"alter-duplicate-op", []int{4}, "an unknown key is INVALID_CONFIG, and the first fault in order is the answer"},
+	{"describe-filter-match", []int{0}, "the default user has no quota"},
+}
+
+// metByUserModel are the stories that the user model meets.
+var metByUserModel = []string{
+	"acl-alter-configs",
+	"acl-alter-denied",
+	"acl-deny-wins",
+	"acl-describe-configs",
+	"acl-describe-denied",
+	"acl-scram-alter-denied",
+	"acl-super-user",
+	"acl-wildcard",
+	"alter-bool-not-01",
+	"alter-duplicate-op",
+	"alter-duplicate-op-among-good",
+	"alter-empty",
+	"alter-ip-combined",
+	"alter-ip-names-bad",
+	"alter-malformed-null-entries",
+	"alter-malformed-null-key",
+	"alter-malformed-null-type",
+	"alter-malformed-trailing",
+	"alter-names-special",
+	"alter-no-ops",
+	"alter-set-same-value",
+	"alter-unknown-type",
+	"alter-values-connection-nonfinite",
+	"alter-values-producer",
+	"alter-values-producer-nonfinite",
+	"alter-values-request",
+	"alter-values-request-tiny",
+	"configs-describe-faults",
+	"configs-topic-alter-legacy",
+	"configs-topic-describe",
+	"describe-empty-broker",
+	"describe-filter-duplicate-type",
+	"describe-filter-match",
+	"describe-filter-type",
+	"scram-and-quotas",
+	"scram-delete",
+	"scram-describe-empty",
+	"scram-duplicate-same-mechanism",
+	"scram-empty-request",
+	"scram-empty-user",
+	"scram-mechanism",
+	"scram-names",
+	"scram-restart",
+	"scram-upsert",
+}
