@@ -13,8 +13,11 @@ import (
 	"kaasd/internal/storage/vfs"
 )
 
-// withACLs is a rig of the users of the stories, with admin as its super user.
-func withACLs(s *setup) { s.credentials, s.superUsers = storyUsers, "User:admin" }
+// withACLs is a rig of the users below, with admin as its super user.
+func withACLs(s *setup) { s.credentials, s.superUsers = aclUsers, "User:admin" }
+
+const aclUsers = `{"users":[{"username":"admin","authType":"plain","plainPassword":"admin-secret"},
+	{"username":"alice","authType":"plain","plainPassword":"alice-secret"}]}`
 
 // rule is an ACL of a request: allow, every host, literal.
 func rule(principal string, op kafka.Operation, t kafka.ResourceType, name string, bend ...func(*message.CreateAclsCreation)) message.CreateAclsCreation {

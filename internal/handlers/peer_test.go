@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"kaasd/internal/auth"
 	"kaasd/internal/codec"
 	"kaasd/internal/codec/message"
 	"kaasd/internal/kafka"
@@ -22,11 +23,22 @@ type peer struct {
 	clientID string
 	next     int32
 	last     server.Answer // what came with the last response
+	reading  time.Duration // what it takes to read a request
 }
 
 func (r *rig) connect(l server.Listener) *peer {
 	remote := &net.TCPAddr{IP: net.IPv4(10, 0, 0, 7), Port: 4711}
 	return &peer{t: r.t, ctx: r.t.Context(), clientID: "tester", session: r.Connect(server.Conn{ID: 1, Listener: l, Remote: remote, Local: remote})}
+}
+
+// connectAs is a connection of a user whose password ends with -secret.
+func (r *rig) connectAs(user string) *peer {
+	p := r.connect(saslListener)
+	handshake(p, 1, auth.Plain)
+	if resp := authenticate(p, 2, "\x00"+user+"\x00"+user+"-secret"); resp.ErrorCode != kafka.NoError {
+		r.t.Fatalf("%s cannot log in: %s", user, resp.ErrorCode)
+	}
+	return p
 }
 
 // exchange sends a frame without its size and gives the answer's, or nil when
@@ -36,7 +48,7 @@ func (p *peer) exchange(frame []byte) ([]byte, error) {
 	if _, err := p.session.Admit(len(frame), frame[:min(len(frame), 16)]); err != nil {
 		return nil, err
 	}
-	answer, err := p.session.Serve(p.ctx, &server.Request{Frame: frame, Received: time.Now()})
+	answer, err := p.session.Serve(p.ctx, &server.Request{Frame: frame, Received: time.Now(), Read: p.reading})
 	p.last = answer
 	if err != nil {
 		return nil, err
@@ -89,6 +101,9 @@ func (r reply) muted() time.Duration {
 	}
 	return r.Mute.Remaining(r.at)
 }
+
+// muteOf is how long a connection is not read from now on.
+func muteOf(a server.Answer) time.Duration { return reply{Answer: a, at: time.Now()}.muted() }
 
 // ask sends a request and reads its answer, if there is one, whose commit is
 // waited for.

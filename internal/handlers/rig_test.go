@@ -11,6 +11,7 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"kaasd/internal/auth"
+	"kaasd/internal/codec/message"
 	"kaasd/internal/credstore"
 	"kaasd/internal/kafka"
 	"kaasd/internal/metadata"
@@ -32,12 +33,30 @@ type rig struct {
 	lines    *observer.ObservedLogs
 	users    *credstore.Snapshot
 	closed   []func(server.Session) bool // what CloseSessions was asked
+	journal  journal                     // of the kafka model
+}
+
+// journal keeps nothing, which can take long or fail.
+type journal struct {
+	takes time.Duration
+	fails error
+	kept  [][]quota.Setting
+}
+
+// Keep is called for what is altered together.
+func (j *journal) Keep(ctx context.Context, settings []quota.Setting) error {
+	defer Committing(ctx)()
+	time.Sleep(j.takes)
+	if j.fails == nil {
+		j.kept = append(j.kept, settings)
+	}
+	return j.fails
 }
 
 // setup is what a test may choose of its rig.
 type setup struct {
 	Options
-	model       quota.Model
+	windows     *quota.Windows // nil: the user model
 	authorizer  auth.Authorizer
 	superUsers  string // with any, ACLs are on
 	properties  map[string]string
@@ -48,7 +67,7 @@ type setup struct {
 
 func newRig(t testing.TB, choose ...func(*setup)) *rig {
 	t.Helper()
-	s := setup{Options: DefaultOptions(), model: quota.UserModel(), authorizer: auth.Everyone{}, credentials: `{"users":[]}`,
+	s := setup{Options: DefaultOptions(), authorizer: auth.Everyone{}, credentials: `{"users":[]}`,
 		flush: storage.FlushInterval, fs: vfs.Memory()}
 	s.NodeID, s.ClusterID = 1, "cluster-of-the-test-xx"
 	s.SASL.SaltKey = []byte("0123456789abcdef")
@@ -71,11 +90,36 @@ func newRig(t testing.TB, choose ...func(*setup)) *rig {
 	}
 	r.Handlers = New(s.Options, Collaborators{
 		Metadata: meta, Store: r.store, Authorizer: s.authorizer, Secrets: secretsOf{r, meta},
-		Quotas:        quota.New(s.model, quota.DefaultOptions(), log, r.registry),
+		Quotas:        r.newQuotas(s, log),
 		Credentials:   func() *credstore.Snapshot { return r.users },
 		CloseSessions: func(match func(server.Session) bool) { r.closed = append(r.closed, match) },
 	}, log, r.registry)
 	return r
+}
+
+func (r *rig) newQuotas(s setup, log *zap.Logger) *quota.Enforcer {
+	if s.windows == nil {
+		return quota.New(quota.UserModel(), quota.DefaultOptions(), log, r.registry)
+	}
+	quotas := quota.New(quota.KafkaModel(*s.windows), quota.DefaultOptions(), log, r.registry)
+	quotas.Restore(nil, &r.journal)
+	return quotas
+}
+
+func withKafkaModel(s *setup) {
+	w := quota.DefaultWindows()
+	s.windows = &w
+}
+
+// set alters quotas, as an answer does.
+func (r *rig) set(entries ...message.AlterClientQuotasEntry) {
+	r.t.Helper()
+	req := &message.AlterClientQuotasRequest{Entries: entries}
+	for _, result := range r.Quotas.Alter(r.t.Context(), time.Now(), alterations(req), false) {
+		if result.Err != nil {
+			r.t.Fatal(result.Err)
+		}
+	}
 }
 
 // open opens the store and the metadata in it.
