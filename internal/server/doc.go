@@ -68,9 +68,9 @@
 // # Stopping
 //
 // When the context of Run ends, listeners and refused connections close, mutes
-// and parked requests end, answers in flight are finished with a shorter patience for peers that
-// take no bytes, and every connection closes. What is left after
-// Options.DrainTimeout is cut.
+// and parked requests end, answers in flight are finished with a shorter
+// patience for peers that take no bytes, and every connection closes. What is
+// left after Options.DrainTimeout is cut.
 //
 // # Locks
 //
