@@ -277,3 +277,91 @@ func TestDenialsLeakNothing(t *testing.T) {
 		t.Error("the topic was made")
 	}
 }
+
+// Who names a topic by its id and may not use it is not told its name.
+func TestDenialsTellNoName(t *testing.T) {
+	r := newRig(t, withACLs)
+	id := r.topic("secret", 1).ID
+	p := r.connectAs("alice")
+	for _, c := range []struct {
+		key     kafka.APIKey
+		version int16
+		req     codec.Message
+	}{
+		{kafka.KeyProduce, 13, produceTo("", id, 0, 1, batch("a"))},
+		{kafka.KeyFetch, 13, fetchFrom("", id, 0, 0)},
+		{kafka.KeyMetadata, 12, &message.MetadataRequest{Topics: []message.MetadataRequestTopic{{TopicID: id}}}},
+		{kafka.KeyDeleteTopics, 6, &message.DeleteTopicsRequest{Topics: []message.DeleteTopicsTopic{{TopicID: id}}}},
+	} {
+		answer, err := p.exchange(p.frame(c.key, c.version, c.req))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(string(answer), "\x00\x1d") || strings.Contains(string(answer), "secret") {
+			t.Errorf("%s: %q", c.key, answer)
+		}
+	}
+}
+
+// A denied administrator gets the same answer whether or not there is something
+// to see or to change.
+func TestDenialsOfAdministration(t *testing.T) {
+	type exchange = func(name string) (kafka.APIKey, int16, codec.Message)
+	r := newRig(t, withACLs, withKafkaModel)
+	r.set(entry("user=exists", kafka.ProducerByteRate, 5.0))
+	admin, alice := r.connectAs("admin"), r.connectAs("alice")
+	alterScram(admin, scramOps("exists:1"))
+	create(admin, rule("User:exists", kafka.OpRead, kafka.ResourceTopic, "orders"))
+	for name, ask := range map[string]exchange{
+		"describe quotas": func(user string) (kafka.APIKey, int16, codec.Message) {
+			return kafka.KeyDescribeClientQuotas, 1, &message.DescribeClientQuotasRequest{Components: []message.DescribeClientQuotasComponent{component("user=" + user)}}
+		},
+		"alter quotas": func(user string) (kafka.APIKey, int16, codec.Message) {
+			return kafka.KeyAlterClientQuotas, 1, &message.AlterClientQuotasRequest{Entries: []message.AlterClientQuotasEntry{entry("user="+user, "-"+kafka.ProducerByteRate)}}
+		},
+		"describe credentials": func(user string) (kafka.APIKey, int16, codec.Message) {
+			return kafka.KeyDescribeUserScramCredentials, 0, &message.DescribeUserScramCredentialsRequest{Users: []message.DescribeUserScramCredentialsUser{{Name: user}}}
+		},
+		"alter credentials": func(user string) (kafka.APIKey, int16, codec.Message) {
+			return kafka.KeyAlterUserScramCredentials, 0, scramOps("-" + user + ":1")
+		},
+		"describe ACLs": func(user string) (kafka.APIKey, int16, codec.Message) {
+			return kafka.KeyDescribeAcls, 3, &message.DescribeAclsRequest{ResourceTypeFilter: 1, PatternTypeFilter: 1, PrincipalFilter: ptr("User:" + user), Operation: 1, PermissionType: 1}
+		},
+		"create ACLs": func(user string) (kafka.APIKey, int16, codec.Message) {
+			return kafka.KeyCreateAcls, 3, &message.CreateAclsRequest{Creations: []message.CreateAclsCreation{rule("User:"+user, kafka.OpRead, kafka.ResourceTopic, "orders")}}
+		},
+		"delete ACLs": func(user string) (kafka.APIKey, int16, codec.Message) {
+			return kafka.KeyDeleteAcls, 3, &message.DeleteAclsRequest{Filters: []message.DeleteAclsFilter{{ResourceTypeFilter: 1, PatternTypeFilter: 1, PrincipalFilter: ptr("User:" + user), Operation: 1, PermissionType: 1}}}
+		},
+		"describe a broker's configs": func(broker string) (kafka.APIKey, int16, codec.Message) {
+			return kafka.KeyDescribeConfigs, 4, &message.DescribeConfigsRequest{Resources: []message.DescribeConfigsResource{{ResourceType: configBroker, ResourceName: broker}}}
+		},
+		"alter a broker's configs": func(broker string) (kafka.APIKey, int16, codec.Message) {
+			return kafka.KeyIncrementalAlterConfigs, 1, &message.IncrementalAlterConfigsRequest{Resources: []message.IncrementalAlterConfigsResource{{ResourceType: configBroker, ResourceName: broker}}}
+		},
+		"replace a broker's configs": func(broker string) (kafka.APIKey, int16, codec.Message) {
+			return kafka.KeyAlterConfigs, 2, &message.AlterConfigsRequest{Resources: []message.AlterConfigsResource{{ResourceType: configBroker, ResourceName: broker}}}
+		},
+	} {
+		var answers []string
+		names := []string{"exists", "absent"}
+		if strings.Contains(name, "broker") {
+			names = []string{"1", "2"}
+		}
+		for _, subject := range names {
+			frame, err := alice.exchange(alice.frame(ask(subject)))
+			if err != nil {
+				t.Fatal(name, err)
+			}
+			answer := string(frame[4:]) // without the correlation id
+			if !strings.Contains(answer, "\x00\x1f") {
+				t.Errorf("%s: no 31 in %x", name, answer)
+			}
+			answers = append(answers, strings.ReplaceAll(answer, subject, "NAME"))
+		}
+		if answers[0] != answers[1] {
+			t.Errorf("%s: what exists gives\n%x, what does not\n%x", name, answers[0], answers[1])
+		}
+	}
+}

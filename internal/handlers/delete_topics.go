@@ -63,12 +63,12 @@ func (c *call) deleteOne(d *metadata.Draft, asked []message.DeleteTopicsTopic, i
 		}
 	}
 	t, err := findTopic(&d.Image, asked[i])
-	name := asked[i].Name
+	name, byID := asked[i].Name, asked[i].Name == nil
 	if t != nil {
 		name = &t.Name
 	}
 	if name != nil {
-		if denied := c.allow(kafka.OpDelete, kafka.TopicResource(*name)); denied != nil {
+		if denied := c.allowTopic(kafka.OpDelete, *name, asked[i].TopicID, byID); denied != nil {
 			return deletion{err: denied}
 		}
 	}
