@@ -13,7 +13,7 @@ import (
 func newQuota(a *app) *cobra.Command {
 	return group(a, "quota", "show and change quotas, of any Kafka cluster",
 		newQuotaDescribe(a), newQuotaSet(a), newQuotaUnset(a), newQuotaResolve(a),
-		newQuotaExport(a), newQuotaImport(a))
+		newQuotaTop(a), newQuotaExport(a), newQuotaImport(a))
 }
 
 func newQuotaDescribe(a *app) *cobra.Command {
