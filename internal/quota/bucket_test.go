@@ -292,7 +292,7 @@ func TestLongTime(t *testing.T) {
 	for range 10 {
 		for range 90 {
 			l.now = l.now.Add(24 * time.Hour)
-			l.enforcer.accounts.each(func(a *account) { a.buckets[Produce].bringNear(l.enforcer.clock.ticks(l.now)) })
+			l.enforcer.accounts.get(kafka.UserEntity("u")).buckets[Produce].bringNear(l.enforcer.clock.ticks(l.now))
 		}
 		if got := c.Charge(Produce, 3000, l.now).Millis(); got != 2000 {
 			t.Fatalf("after %v: %d ms, want 2000", l.now.Sub(l.begin), got)

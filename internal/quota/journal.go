@@ -2,7 +2,6 @@ package quota
 
 import (
 	"context"
-	"maps"
 	"net/netip"
 
 	"kaasd/internal/kafka"
@@ -23,15 +22,34 @@ type Journal interface {
 }
 
 // Restore puts the settings of an earlier run in force and has those to come
-// kept in the journal. It is called once, before clients are served.
+// kept in the journal. It is called once, before clients are served. Limits are
+// not copied and must not be written to.
 func (e *Enforcer) Restore(settings []Setting, j Journal) {
-	now := e.clock.ticks(e.clock.start)
+	e.altering.Lock()
+	defer e.altering.Unlock()
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.journal = j
-	for _, s := range settings {
-		e.names += nameBytes(s.Entity)
-		e.overrides[s.Entity] = maps.Clone(s.Limits)
-		e.apply(s.Entity, now)
+	changed := make([]kafka.Entity, len(settings))
+	for i, s := range settings {
+		e.put(s)
+		changed[i] = s.Entity
 	}
+	e.apply(changed, e.clock.ticks(e.clock.start))
+}
+
+// put makes a setting the override of its entity. The caller holds mu and
+// applies it.
+func (e *Enforcer) put(s Setting) {
+	if _, there := e.overrides[s.Entity]; there {
+		e.names -= nameBytes(s.Entity)
+		delete(e.overrides, s.Entity)
+	}
+	if len(s.Limits) == 0 {
+		e.alias(s.Entity, netip.Addr{})
+		return
+	}
+	e.names += nameBytes(s.Entity)
+	e.overrides[s.Entity] = s.Limits
+	e.alias(s.Entity, s.Address)
 }

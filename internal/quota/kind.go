@@ -7,14 +7,14 @@ type Kind uint8
 const (
 	Produce    Kind = iota // producer_byte_rate: bytes of requests
 	Fetch                  // consumer_byte_rate: bytes of answers
-	Request                // request_percentage: time of work
+	Request                // request_percentage: nanoseconds of work
 	Mutation               // controller_mutation_rate: partitions made and deleted
-	Connection             // connection_creation_rate: connections of an address
+	Connection             // connection_creation_rate: connections from an address
 
-	kinds = 2 // that have buckets
+	kinds = 5
 )
 
-var kindNames = [...]string{"produce", "fetch", "request", "mutation", "connection"}
+var kindNames = [kinds]string{"produce", "fetch", "request", "mutation", "connection"}
 
 // String is the value of the label quota.
 func (k Kind) String() string { return kindNames[k] }
