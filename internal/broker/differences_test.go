@@ -1,5 +1,17 @@
 package broker_test
 
+// differencesOfKafka are the steps in which the kafka model answers other than
+// Apache Kafka, on purpose; docs/kafka-differences.md says why at length.
+var differencesOfKafka = []difference{
+	{"acl-scram-describe-denied", []int{1, 2, 3}, "a refusal as a whole names no users, not even empty ones"},
+	{"alter-component-order", []int{5}, "an entity that is named twice has none of its entries applied"},
+	{"alter-duplicate-entity", []int{1}, "an entity that is named twice has none of its entries applied"},
+	{"alter-names-not-utf8", []int{0, 1}, "names are kept byte for byte"},
+	{"alter-values-connection-tiny", []int{0, 1}, "a rate of whole numbers that rounds to zero would shut the address out"},
+	{"scram-duplicate-two-mechanisms", []int{0, 1}, "both mechanisms of a user may be set at once, as KIP-554 says"},
+	{"scram-empty-password", []int{0}, "an empty salted password is an unacceptable credential, not an unknown error"},
+}
+
 // differencesOfUser are the steps that the user model's own rules decide, in
 // stories that it meets otherwise.
 var differencesOfUser = []difference{

@@ -86,6 +86,19 @@ func stepsOf(all []difference, story string) map[int]bool {
 	return steps
 }
 
+// TestStoriesOfTheKafkaModel plays every recording: codes, entities and values
+// are Kafka's, but for what stands in differencesOfKafka. Arrays are sets, texts
+// are our own.
+func TestStoriesOfTheKafkaModel(t *testing.T) {
+	all := stories(t)
+	if len(all) != 74 {
+		t.Fatalf("%d stories, want 74", len(all))
+	}
+	for _, s := range all {
+		t.Run(s.Name, func(t *testing.T) { s.play(t, kafkaModel, differencesOfKafka) })
+	}
+}
+
 // TestStoriesOfTheUserModel plays those that the user model meets as well, but
 // for what stands in differencesOfUser.
 func TestStoriesOfTheUserModel(t *testing.T) {
