@@ -12,6 +12,7 @@ import (
 	"kaasd/internal/quota"
 	"kaasd/internal/server"
 	"kaasd/internal/storage"
+	"kaasd/internal/storage/vfs"
 )
 
 // InMemory is the data folder of a broker that keeps nothing on disk.
@@ -80,6 +81,7 @@ type Storage struct {
 	FlushInterval time.Duration // log.flush.interval.ms
 	FlushThreads  int           // log.flush.threads
 	DiskReserve   int64         // bytes (log.disk.reserve)
+	FS            vfs.FS        // what the data folder is on; nil: the machine's
 }
 
 // Network is what connections may take.

@@ -43,7 +43,8 @@ func golden(t *testing.T, name string, lines []string) {
 	}
 }
 
-// own are the families of kaasd, sorted, without those of Go and the process.
+// own are the families of kaasd, sorted, without those of Go and the process
+// and without the names of Kafka.
 func (s scraped) own() []*dto.MetricFamily {
 	var all []*dto.MetricFamily
 	for _, f := range s {
@@ -58,9 +59,9 @@ func (s scraped) own() []*dto.MetricFamily {
 func typeOf(f *dto.MetricFamily) string { return strings.ToLower(f.GetType().String()) }
 
 // used is a broker that has seen something of everything that is counted.
-func used(t *testing.T) *brokertest.Broker {
+func used(t *testing.T, changes ...func(*broker.Config)) *brokertest.Broker {
 	t.Helper()
-	b, _ := startWithFile(t, credentials(t, alice, carol))
+	b, _ := startWithFile(t, credentials(t, alice, carol), changes...)
 	p := dialAs(t, b.SASL, "alice", "a-secret")
 	admin := dial(t, b.Plain)
 	admin.alter("alice", set(kafka.ProducerByteRate, 100), set(kafka.ConsumerByteRate, 100), set(kafka.RequestPercentage, 50))

@@ -48,7 +48,10 @@ func (b *Broker) close() {
 func (b *Broker) openStorage() error {
 	o := segment.DefaultOptions()
 	o.Dir, o.NodeID, o.ClusterID = b.cfg.DataDir, int32(b.cfg.NodeID), b.cfg.ClusterID
-	if b.cfg.DataDir == InMemory {
+	switch {
+	case b.cfg.Storage.FS != nil:
+		o.FS = b.cfg.Storage.FS
+	case b.cfg.DataDir == InMemory:
 		o.FS = vfs.Memory()
 	}
 	b.folder = o.FS
