@@ -56,7 +56,7 @@ type topView struct {
 // take makes the rows anew from what was seen now and before.
 func (v *topView) take(now topSample) {
 	v.rows, v.fault = []topRow{}, ""
-	v.counts = topCounts{Connections: now.status.Counts.Connections, Entities: len(now.quotas.Entities)}
+	v.counts = topCounts{Connections: now.status.Counts.Connections}
 	before := map[topOwner]quota.QuotaStatus{}
 	var span float64
 	if v.last != nil {
@@ -64,7 +64,7 @@ func (v *topView) take(now topSample) {
 		before = quotasOf(v.last.quotas)
 	}
 	for _, e := range now.quotas.Entities {
-		throttled := e.MutedConnections > 0
+		rows, throttled := len(v.rows), e.MutedConnections > 0
 		v.counts.Muted += e.MutedConnections
 		for _, name := range sortedKeys(e.Quotas) {
 			q := e.Quotas[name]
@@ -74,9 +74,12 @@ func (v *topView) take(now topSample) {
 				row.Requests = grown(float64(old.Requests), float64(q.Requests)) / span
 			}
 			throttled = throttled || row.Throttle > 0
-			if q.Enforced {
+			if q.Enforced && (!isDefault(e.Entity) || q.Requests > 0) {
 				v.rows = append(v.rows, row)
 			}
+		}
+		if len(v.rows) > rows {
+			v.counts.Entities++
 		}
 		if throttled {
 			v.counts.Throttled++
@@ -85,10 +88,26 @@ func (v *topView) take(now topSample) {
 	v.last = &now
 }
 
+// isDefault says whether an entity only holds the limit of others. It is
+// charged itself when there are too many of them.
+func isDefault(e quota.EntityName) bool { return e.UserDefault || e.ClientDefault || e.IPDefault }
+
 func newTopRow(e quota.EntityName, name string, q quota.QuotaStatus) topRow {
-	return topRow{Quota: name, User: e.User, ClientID: e.ClientID, IP: e.IP,
-		Limit: q.Limit, Unit: q.Unit, Rate: q.Rate, Use: q.Utilisation, Muted: q.MutedConnections}
+	return topRow{Quota: name, User: ownerPart(e.User, e.UserDefault), ClientID: ownerPart(e.ClientID, e.ClientDefault),
+		IP: ownerPart(e.IP, e.IPDefault), Limit: q.Limit,
+		Unit: q.Unit, Rate: q.Rate, Use: q.Utilisation, Muted: q.MutedConnections}
 }
+
+// ownerPart is the name of a part, or the word for those without room of
+// their own.
+func ownerPart(name *string, others bool) *string {
+	if others {
+		return &otherOwners
+	}
+	return name
+}
+
+var otherOwners = "(others)"
 
 // grown is how much a counter has grown; one that is less than before has
 // begun anew.
@@ -103,15 +122,13 @@ func grown(before, now float64) float64 {
 type topOwner struct{ quota, entity string }
 
 func ownerOf(e quota.EntityName, quota string) topOwner {
-	parts := []string{}
-	for _, name := range []*string{e.User, e.ClientID, e.IP} {
+	part := func(name *string, others bool) string {
 		if name == nil {
-			parts = append(parts, "-")
-		} else {
-			parts = append(parts, strconv.Quote(*name))
+			return strconv.FormatBool(others)
 		}
+		return strconv.Quote(*name)
 	}
-	return topOwner{quota, strings.Join(parts, " ")}
+	return topOwner{quota, part(e.User, e.UserDefault) + part(e.ClientID, e.ClientDefault) + part(e.IP, e.IPDefault)}
 }
 
 func quotasOf(q admin.Quotas) map[topOwner]quota.QuotaStatus {

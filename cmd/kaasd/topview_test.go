@@ -26,6 +26,8 @@ func moments() (first, second topSample) {
 					"fetch":    {Limit: limit(20 << 20), Unit: "bytes/s", Enforced: true, Rate: 3.1 * (1 << 20), Utilisation: 0.155, Requests: fetches},
 					"request":  {Limit: limit(50), Unit: "percent", Enforced: true, Rate: 4.04, Utilisation: 0.0808, Requests: fetches},
 					"mutation": {Limit: limit(10), Unit: "partitions/s", Enforced: true, Rate: 0.25, Utilisation: 0.025}}},
+				{Entity: quota.EntityName{UserDefault: true}, Quotas: map[string]quota.QuotaStatus{
+					"produce": {Limit: limit(1 << 20), Unit: "bytes/s", Enforced: true}}},
 				{Entity: quota.EntityName{User: name("a\x1b[2J"), ClientID: name("")}, Quotas: map[string]quota.QuotaStatus{
 					"produce": {Unit: "bytes/s", Enforced: true, Rate: 5, Requests: 1},
 					"request": {Limit: limit(1), Unit: "percent"}}},
@@ -115,6 +117,19 @@ func TestTopKeysThatEnd(t *testing.T) {
 	}
 	if newView().press("/q") {
 		t.Error("q ends the screen within a filter")
+	}
+}
+
+// TestTopDefault: a default has a line of its own when it is charged for
+// those that are too many.
+func TestTopDefault(t *testing.T) {
+	_, sample := moments()
+	e := &sample.quotas.Entities[2]
+	e.Quotas["produce"] = quota.QuotaStatus{Enforced: true, Requests: 1}
+	v := &topView{limit: 1, filter: "others"}
+	v.take(sample)
+	if rows := v.shown(); len(rows) != 1 || nameCell(rows[0].User) != "(others)" || v.counts.Entities != 4 {
+		t.Errorf("rows = %+v of %+v", rows, v.counts)
 	}
 }
 

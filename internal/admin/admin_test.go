@@ -42,8 +42,14 @@ func house() Deps {
 					ThrottledRequests: 14, ThrottleSeconds: 13.6, LastThrottleMs: 940, LastThrottledAt: &at}},
 			}}}
 		},
-		Resolve: func(user, clientID string) Resolution {
-			return Resolution{User: user, ClientID: clientID, Quotas: []quota.Resolution{{Quota: "produce", Limit: &limit, Level: "user", SharedBy: "all clients of " + user}}}
+		Resolve: func(user, clientID string) []quota.Resolution {
+			return []quota.Resolution{{Quota: "produce", Limit: &limit, Unit: "bytes/s", Level: "user", SharedBy: "all clients of " + user, Enforced: true}}
+		},
+		ResolveAddress: func(ip string) ([]quota.Resolution, error) {
+			if ip == "nowhere" {
+				return nil, errors.New(`"nowhere" is not an address`)
+			}
+			return []quota.Resolution{{Quota: "connection", Unit: "connections/s", Level: "none", Enforced: true}}, nil
 		},
 		Reload:  func(context.Context) (string, error) { return "credentials reloaded: 2 users", nil },
 		Metrics: prometheus.NewRegistry(),
@@ -118,7 +124,12 @@ func TestPages(t *testing.T) {
 		{"filter misspelt", "GET", "/v1/quotas?usr=a", Options{}, house(), 400, `unknown parameter "usr"`},
 		{"filter with a bad limit", "GET", "/v1/quotas?limit=0", Options{}, house(), 400, `limit="0" is not a whole number above zero`},
 		{"filter with a bad switch", "GET", "/v1/quotas?throttled=2", Options{}, house(), 400, `throttled="2" is not true or false`},
+		{"filter said twice", "GET", "/v1/quotas?user=a&user=b", Options{}, house(), 400, "parameter user stands twice\n"},
+		{"filter badly escaped", "GET", "/v1/quotas?user=%zz", Options{}, house(), 400, `the parameters are badly escaped: invalid URL escape "%zz"`},
 		{"resolve", "GET", "/v1/quotas/resolve?user=alice&client_id=b", Options{}, house(), 200, `"shared_by":"all clients of alice"`},
+		{"resolve nobody", "GET", "/v1/quotas/resolve", Options{}, house(), 400, "whose limits? (user=, client_id= or ip=)\n"},
+		{"resolve misspelt", "GET", "/v1/quotas/resolve?client-id=b", Options{}, house(), 400, `unknown parameter "client-id" (known: user, client_id, ip)`},
+		{"resolve no address", "GET", "/v1/quotas/resolve?ip=nowhere", Options{}, house(), 400, `"nowhere" is not an address`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -142,16 +153,33 @@ func TestQuotasDocument(t *testing.T) {
 	}
 }
 
+func TestResolveDocument(t *testing.T) {
+	tests := []struct{ query, want string }{
+		{"user=alice&ip=::1", `{"user":"alice","ip":"::1","quotas":[` +
+			`{"quota":"produce","limit":1048576,"unit":"bytes/s","level":"user","shared_by":"all clients of alice","enforced":true},` +
+			`{"quota":"connection","limit":null,"unit":"connections/s","level":"none","enforced":true}]}`},
+		{"ip=::1", `{"ip":"::1","quotas":[{"quota":"connection","limit":null,"unit":"connections/s","level":"none","enforced":true}]}`},
+		{"client_id=", `{"client_id":"","quotas":[{"quota":"produce","limit":1048576,"unit":"bytes/s","level":"user","shared_by":"all clients of ","enforced":true}]}`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.query, func(t *testing.T) {
+			if diff := cmp.Diff(tt.want+"\n", body(t, ask(t, Options{}, house(), "GET", "/v1/quotas/resolve?"+tt.query))); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
 func TestQuotasFilter(t *testing.T) {
 	var got quota.StatusFilter
 	d := house()
 	d.Quotas = func(f quota.StatusFilter, _ time.Time) Quotas { got = f; return Quotas{} }
-	r := ask(t, Options{}, d, "GET", "/v1/quotas?user=CN%3Da%2CO%3Dx&client_id=&throttled=true&limit=5")
+	r := ask(t, Options{}, d, "GET", "/v1/quotas?user=CN%3Da%2CO%3Dx&client_id=&ip=::1&throttled=true&limit=5")
 	if text := body(t, r); !strings.Contains(text, `"entities":[]`) {
 		t.Errorf("no entities = %s, want an empty list", text)
 	}
-	user, client := "CN=a,O=x", ""
-	if diff := cmp.Diff(quota.StatusFilter{User: &user, ClientID: &client, Throttled: true, Limit: 5}, got); diff != "" {
+	user, client, address := "CN=a,O=x", "", "::1"
+	if diff := cmp.Diff(quota.StatusFilter{User: &user, ClientID: &client, IP: &address, Throttled: true, Limit: 5}, got); diff != "" {
 		t.Errorf("filter (-want +got):\n%s", diff)
 	}
 }
