@@ -6,14 +6,14 @@ import "kaasd/internal/kafka"
 // and, when it is the owner of traffic, the buckets that pay for it. It is
 // guarded by the Enforcer's mu.
 type account struct {
-	owner  kafka.Entity
-	index  int  // in accounts.all
-	level  int8 // at which its settings count
-	series series
 	// limits are what the settings of this very entity give, in units a second;
-	// 0 is none.
+	// 0 is none. With the buckets they stand first, on as few cache lines as can be.
 	limits  [kinds]float64
 	buckets [kinds]*bucket // made when first needed
+	level   int8           // at which its settings count
+	series  series
+	index   int // in accounts.all
+	owner   kafka.Entity
 }
 
 // accounts is the table of the entities that have a setting or a bucket.

@@ -146,7 +146,7 @@ func (g *gates) pass(listener string, now int64) int64 {
 	wait := int64(0)
 	for _, b := range []*bucket{g.broker, g.listeners[strings.ToLower(listener)]} {
 		if b != nil {
-			wait = max(wait, b.charge(1, now).wait)
+			wait = max(wait, b.charge(1, now).wait())
 		}
 	}
 	return wait

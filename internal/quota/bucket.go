@@ -100,12 +100,12 @@ func (b *bucket) waiting() int64 { return int64(b.muted.Load()) }
 // counts the decision.
 func (b *bucket) deny(lim *limit, owed, now int64) Throttle {
 	b.denied.Add(1)
-	return Throttle{bucket: b, limit: lim, owed: owed, at: now, wait: min(owed-now, lim.longest)}
+	return Throttle{bucket: b, limit: lim, owed: owed, at: now}
 }
 
 // announce counts a throttle that a client is told.
 func (b *bucket) announce(t Throttle) {
-	nanos := t.wait >> tickShift
+	nanos := t.wait() >> tickShift
 	if b.throttled.Add(1) == 1 {
 		b.meter.fresh.Add(1)
 	}

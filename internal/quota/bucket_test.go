@@ -129,8 +129,8 @@ func TestOracle(t *testing.T) {
 				n := 1 + int(r.ExpFloat64()*rate/4)
 				got, want := c.Charge(Produce, n, l.now), o.charge(n, at)
 				if want < 1e6-1 && got.Muted() || want > 1e6+1e3 && !got.Muted() ||
-					got.Muted() && math.Abs(float64(got.wait)/tick-want) > 1e3+want*1e-6 {
-					t.Fatalf("seed %d step %d: wait %v, want %v", seed, step, time.Duration(got.wait/tick), time.Duration(want))
+					got.Muted() && math.Abs(float64(got.wait())/tick-want) > 1e3+want*1e-6 {
+					t.Fatalf("seed %d step %d: wait %v, want %v", seed, step, time.Duration(got.wait()/tick), time.Duration(want))
 				}
 			}
 		}

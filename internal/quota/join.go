@@ -28,5 +28,5 @@ func (b *bucket) join(now int64) *Mute {
 	if b.joined.Add(1) <= maxJoin {
 		return nil
 	}
-	return Throttle{bucket: b, limit: lim, owed: zero, at: now, wait: min(zero-now, lim.longest)}.mute()
+	return Throttle{bucket: b, limit: lim, owed: zero, at: now}.mute()
 }
