@@ -10,6 +10,7 @@ import (
 	"os"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
@@ -255,5 +256,18 @@ func TestSeedFrames(t *testing.T) {
 	got := p.readFrame()
 	if !bytes.HasPrefix(got, []byte{0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 42}) || !bytes.HasSuffix(got, []byte{2, 1, 1, 0, 0, 0}) {
 		t.Errorf("got %x", got)
+	}
+}
+
+// TestDifferencesAreTold holds the page about them to the table.
+func TestDifferencesAreTold(t *testing.T) {
+	page, err := os.ReadFile("../../docs/kafka-differences.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range differencesOfKafka {
+		if d.why == "" || !strings.Contains(string(page), "`"+d.story+"`") {
+			t.Errorf("docs/kafka-differences.md does not name %s", d.story)
+		}
 	}
 }
