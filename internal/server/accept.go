@@ -99,7 +99,7 @@ func (s *Server) enter(c *conn) (rejection, error) {
 	case s.byHost[c.host] >= s.options.MaxConnectionsPerIP:
 		return byLimit, fmt.Errorf("%d connections from this address, as many as max.connections.per.ip allows", s.options.MaxConnectionsPerIP)
 	}
-	s.conns[c] = struct{}{}
+	s.conns[c.id] = c
 	s.byHost[c.host]++
 	s.running.Add(1)
 	return "", nil
@@ -109,7 +109,7 @@ func (s *Server) enter(c *conn) (rejection, error) {
 func (s *Server) leave(c *conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.conns, c)
+	delete(s.conns, c.id)
 	if s.byHost[c.host]--; s.byHost[c.host] <= 0 {
 		delete(s.byHost, c.host)
 	}

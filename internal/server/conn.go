@@ -38,6 +38,8 @@ type conn struct {
 	session atomic.Pointer[Session]
 	parked  atomic.Pointer[context.CancelFunc] // ends the wait of a parked request
 	still   atomic.Bool                        // not reading: the lookout watches the peer
+	watched bool                               // by hangups; set before the first still
+	gone    atomic.Bool                        // hangups has heard the peer go
 
 	request Request
 	outlet  outlet
@@ -68,6 +70,7 @@ func newConn(s *Server, d *door, nc net.Conn, host string, now time.Time) *conn 
 // run serves the connection until it ends.
 func (c *conn) run() {
 	defer c.server.running.Done()
+	c.watched = c.server.hangups.watch(c)
 	err := c.serveAll()
 	c.close(err)
 }

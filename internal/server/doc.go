@@ -59,11 +59,14 @@
 // # Peers that go away
 //
 // While nothing is read (a parked request, a mute, a wait for memory) one
-// goroutine, the lookout, looks at the sockets concerned every 750 ms and peeks
-// for one byte without taking it. An end of file or a reset ends the connection's
-// context, also when requests wait in the socket before it: nobody is there to
-// take their answers, and they must cost the user nothing. (Only Linux tells of
-// an end of file behind data; elsewhere it is found when the data is read.)
+// goroutine, the lookout, asks every 750 ms whose peers have gone. An end of
+// file or a reset ends the connection's context, also when requests wait in the
+// socket before it: nobody is there to take their answers, and they must cost
+// the user nothing. On Linux every connection is registered once with an epoll
+// instance that hears of nothing else, so a look costs one system call however
+// many are muted. Elsewhere, and where registering fails, the lookout peeks for
+// one byte in each socket without taking it, and an end of file behind data is
+// found when the data is read.
 //
 // # Stopping
 //

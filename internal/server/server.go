@@ -38,12 +38,13 @@ type Server struct {
 	cut      context.CancelCauseFunc
 	context  context.Context // ends when the connections are cut
 	running  sync.WaitGroup  // connections and their flushers
+	hangups  *hangups        // nil where peers have to be peeked at
 
 	ids      atomic.Uint64
 	maxConns int // Options.MaxConnections within the descriptors there are
 
 	mu     sync.Mutex
-	conns  map[*conn]struct{}
+	conns  map[uint64]*conn
 	byHost map[string]int
 }
 
@@ -64,7 +65,7 @@ func New(o Options, h Handler, log *zap.Logger, reg prometheus.Registerer) *Serv
 		porch:    newPorch(leastRefused),
 		stopping: make(chan struct{}),
 		maxConns: o.MaxConnections,
-		conns:    map[*conn]struct{}{},
+		conns:    map[uint64]*conn{},
 		byHost:   map[string]int{},
 	}
 	s.context, s.cut = context.WithCancelCause(context.Background())
@@ -158,6 +159,8 @@ func (s *Server) Connections() int {
 // When it returns, every goroutine it started has ended. The error says that
 // connections had to be cut. A server runs once.
 func (s *Server) Run(ctx context.Context) error {
+	s.hangups = newHangups()
+	defer s.hangups.close()
 	var own sync.WaitGroup // accept loops, the lookout and the porch
 	for _, d := range s.doors {
 		if d.socket == nil || ctx.Err() != nil {
@@ -233,7 +236,7 @@ func (s *Server) connections() []*conn {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	all := make([]*conn, 0, len(s.conns))
-	for c := range s.conns {
+	for _, c := range s.conns {
 		all = append(all, c)
 	}
 	return all
