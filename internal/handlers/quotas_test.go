@@ -294,33 +294,6 @@ func TestQuotasNeedPermission(t *testing.T) {
 	}
 }
 
-// One line per entry: who, from where, which entity, old and new values or the
-// reason.
-func TestAuditLog(t *testing.T) {
-	r, c := withBase(t)
-	alter(c, false, entry("user=alice", kafka.ProducerByteRate, 5.0), entry("client-id=c", kafka.ProducerByteRate, 5.0), entry("user=bob", "bogus", 1.0))
-	type line struct{ Message, Principal, Peer, Entity, Code, Old, New string }
-	var got []line
-	for _, l := range r.lines.All() {
-		if l.LoggerName != "audit" {
-			continue
-		}
-		m := l.ContextMap()
-		got = append(got, line{l.Message, m["principal"].(string), m["peer"].(string), m["entity"].(string), fmt.Sprint(m["code"]), fmt.Sprint(m["old"]), fmt.Sprint(m["new"])})
-		if l.Message == "quota change refused" && m["error"] == "" {
-			t.Error("a refusal without its reason")
-		}
-	}
-	want := []line{
-		{"quota changed", "User:ANONYMOUS", "10.0.0.7:4711", "user alice", "<nil>", "map[consumer_byte_rate:2000 producer_byte_rate:1000]", "map[consumer_byte_rate:2000 producer_byte_rate:5]"},
-		{"quota change refused", "User:ANONYMOUS", "10.0.0.7:4711", "client-id c", "INVALID_REQUEST", "<nil>", "<nil>"},
-		{"quota change refused", "User:ANONYMOUS", "10.0.0.7:4711", "user bob", "INVALID_CONFIG", "<nil>", "<nil>"},
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
-}
-
 func TestDescribeUserScramCredentials(t *testing.T) {
 	const key64 = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=="
 	const key32 = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="

@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"math"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,20 +12,29 @@ import (
 	"kaasd/internal/quota"
 )
 
-// bubble runs f in virtual time with a topic to write to.
-func bubble(t *testing.T, f func(t *testing.T, r *rig, id kafka.TopicID)) {
+// bubble runs f in virtual time with a topic to write to, under each model.
+// window is how many seconds' worth a full bucket holds.
+func bubble(t *testing.T, f func(t *testing.T, r *rig, id kafka.TopicID, window float64)) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t)
-		f(t, r, r.topic("orders", 2).ID)
-	})
+	for _, m := range []struct {
+		name   string
+		choose func(*setup)
+		window float64
+	}{{"user", func(*setup) {}, 1}, {"kafka", withKafkaModel, 10}} {
+		t.Run(m.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t, m.choose)
+				f(t, r, r.topic("orders", 2).ID, m.window)
+			})
+		})
+	}
 }
 
 // owed is the throttle for bytes that are due at a rate, and what is announced
 // of it.
 func owed(bytes, rate float64) (time.Duration, int32) {
 	exact := time.Duration(bytes / rate * float64(time.Second))
-	return exact, int32(math.Ceil(bytes / rate * 1000))
+	return exact, int32(math.Ceil(bytes/rate*1000 - 1e-6))
 }
 
 func near(a, b time.Duration) bool { return (a - b).Abs() <= time.Microsecond }
@@ -32,8 +42,9 @@ func near(a, b time.Duration) bool { return (a - b).Abs() <= time.Microsecond }
 // TestProduceIsThrottled holds T27, T28 and the charge of header and body.
 func TestProduceIsThrottled(t *testing.T) {
 	for v := int16(3); v <= 13; v++ {
-		bubble(t, func(t *testing.T, r *rig, id kafka.TopicID) {
-			const rate = 10_000
+		bubble(t, func(t *testing.T, r *rig, id kafka.TopicID, window float64) {
+			const burst = 10_000
+			rate := burst / window
 			r.limit(rate, 0)
 			p := r.connect(plainListener)
 			first := p.ask(kafka.KeyProduce, v, produceTo("orders", id, 0, 1, sized(9000)))
@@ -41,12 +52,12 @@ func TestProduceIsThrottled(t *testing.T) {
 				t.Errorf("v%d: within the burst: %d ms", v, got)
 			}
 			second := p.ask(kafka.KeyProduce, v, produceTo("other", kafka.TopicID{1}, 0, 1, sized(9000)))
-			wait, ms := owed(float64(first.request+second.request-rate), rate)
+			wait, ms := owed(float64(first.request+second.request-burst), rate)
 			if got := second.message.(*message.ProduceResponse).ThrottleTimeMs; got != ms || !near(second.muted(), wait) {
 				t.Errorf("v%d: %d ms, muted for %v, want %d and %v, the failed one included", v, got, second.muted(), ms, wait)
 			}
 			third := r.connect(plainListener).ask(kafka.KeyProduce, v, produceTo("orders", id, 0, 1, sized(100)))
-			if wait, _ := owed(float64(first.request+second.request+third.request-rate), rate); !near(third.muted(), wait) {
+			if wait, _ := owed(float64(first.request+second.request+third.request-burst), rate); !near(third.muted(), wait) {
 				t.Errorf("v%d: another connection is muted for %v, want %v", v, third.muted(), wait)
 			}
 		})
@@ -55,10 +66,10 @@ func TestProduceIsThrottled(t *testing.T) {
 
 // TestThrottleWithoutAnswer holds T26.
 func TestThrottleWithoutAnswer(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig, id kafka.TopicID) {
-		r.limit(1000, 0)
+	bubble(t, func(t *testing.T, r *rig, id kafka.TopicID, window float64) {
+		r.limit(1000/window, 0)
 		got := r.connect(plainListener).ask(kafka.KeyProduce, 9, produceTo("orders", id, 0, 0, sized(5000)))
-		if wait, _ := owed(float64(got.request-1000), 1000); got.message != nil || !near(got.muted(), wait) || got.Close {
+		if wait, _ := owed(float64(got.request-1000), 1000/window); got.message != nil || !near(got.muted(), wait) || got.Close {
 			t.Errorf("muted for %v, want %v", got.muted(), wait)
 		}
 	})
@@ -67,8 +78,8 @@ func TestThrottleWithoutAnswer(t *testing.T) {
 // TestThrottleAtTheEdges holds T21 and T33.
 func TestThrottleAtTheEdges(t *testing.T) {
 	t.Run("less than a millisecond", func(t *testing.T) {
-		bubble(t, func(t *testing.T, r *rig, id kafka.TopicID) {
-			r.limit(10_000_000, 0)
+		bubble(t, func(t *testing.T, r *rig, id kafka.TopicID, window float64) {
+			r.limit(10_000_000/window, 0)
 			p := r.connect(plainListener)
 			for range 11 {
 				if got := p.ask(kafka.KeyProduce, 9, produceTo("orders", id, 0, 1, sized(909_000))); got.Mute != nil {
@@ -78,7 +89,7 @@ func TestThrottleAtTheEdges(t *testing.T) {
 		})
 	})
 	t.Run("one byte per second", func(t *testing.T) {
-		bubble(t, func(t *testing.T, r *rig, id kafka.TopicID) {
+		bubble(t, func(t *testing.T, r *rig, id kafka.TopicID, window float64) {
 			r.limit(1, 0)
 			p, before := r.connect(plainListener), int32(0)
 			for range 4 {
@@ -108,8 +119,9 @@ func fill(t *testing.T, r *rig, id kafka.TopicID, n, size int) {
 // for it, and goes on where it was.
 func TestFetchIsThrottled(t *testing.T) {
 	for _, v := range []int16{4, 7, 11, 12, 13, 18} {
-		bubble(t, func(t *testing.T, r *rig, id kafka.TopicID) {
-			const rate = 10_000
+		bubble(t, func(t *testing.T, r *rig, id kafka.TopicID, window float64) {
+			const burst = 10_000
+			rate := burst / window
 			fill(t, r, id, 5, 4000)
 			r.limit(0, rate)
 			p, req, charged := r.connect(plainListener), fetchFrom("orders", id, 0, 0), 0
@@ -121,7 +133,7 @@ func TestFetchIsThrottled(t *testing.T) {
 					t.Fatalf("v%d: nothing after %d bytes", v, charged)
 				}
 			}
-			wait, ms := owed(float64(charged-rate), rate)
+			wait, ms := owed(float64(charged-burst), rate)
 			if got := last.message.(*message.FetchResponse).ThrottleTimeMs; got < ms || last.muted() < wait {
 				t.Fatalf("v%d: %d ms, muted for %v, want %d and %v at least", v, got, last.muted(), ms, wait)
 			}
@@ -143,8 +155,9 @@ func TestFetchIsThrottled(t *testing.T) {
 // times the time until the announced throttle has passed, never more and at
 // most 1 % less.
 func TestFetchBooks(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig, id kafka.TopicID) {
-		const rate = 50_000
+	bubble(t, func(t *testing.T, r *rig, id kafka.TopicID, window float64) {
+		const burst = 50_000
+		rate := burst / window
 		fill(t, r, id, 100, 5000)
 		r.limit(0, rate)
 		p, charged, began := r.connect(plainListener), 0, time.Now()
@@ -156,7 +169,7 @@ func TestFetchBooks(t *testing.T) {
 			}
 			time.Sleep(last.muted())
 		}
-		paid := rate + rate*time.Since(began).Seconds()
+		paid := burst + rate*time.Since(began).Seconds()
 		if float64(charged) > paid+1 || float64(charged) < 0.99*paid {
 			t.Errorf("charged %d bytes, the quota gives %.0f", charged, paid)
 		}
@@ -165,7 +178,7 @@ func TestFetchBooks(t *testing.T) {
 
 // TestThrottledSession holds T23 and T24.
 func TestThrottledSession(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig, id kafka.TopicID) {
+	bubble(t, func(t *testing.T, r *rig, id kafka.TopicID, window float64) {
 		fill(t, r, id, 3, 4000)
 		p := r.connect(plainListener)
 		full := fetchFrom("", id, 0, 0)
@@ -193,13 +206,13 @@ func TestThrottledSession(t *testing.T) {
 
 // TestBatchAboveTheQuota holds T25 and T46.
 func TestBatchAboveTheQuota(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig, id kafka.TopicID) {
+	bubble(t, func(t *testing.T, r *rig, id kafka.TopicID, window float64) {
 		fill(t, r, id, 2, 50_000)
-		r.limit(0, 1000)
+		r.limit(0, 1000/window)
 		req := fetchFrom("orders", id, 0, 0)
 		req.ReplicaID = 1
 		got := r.connect(plainListener).ask(kafka.KeyFetch, 11, req)
-		wait, ms := owed(float64(got.size-1000), 1000)
+		wait, ms := owed(float64(got.size-1000), 1000/window)
 		resp := got.message.(*message.FetchResponse)
 		if resp.ThrottleTimeMs != ms || !near(got.muted(), wait) || len(values(t, resp.Responses[0].Partitions[0].Records.Bytes)) != 1 {
 			t.Errorf("%d ms for %d bytes, want %d", resp.ThrottleTimeMs, got.size, ms)
@@ -210,25 +223,25 @@ func TestBatchAboveTheQuota(t *testing.T) {
 // TestParkedFetchTakesNothing: a fetch that waits for records leaves the
 // balance to the others.
 func TestParkedFetchTakesNothing(t *testing.T) {
-	handedOut := func(parked int) (size int) {
-		bubble(t, func(t *testing.T, r *rig, id kafka.TopicID) {
+	handedOut := func(parked int) (sizes []int) {
+		bubble(t, func(t *testing.T, r *rig, id kafka.TopicID, window float64) {
 			fill(t, r, id, 100, 1000)
-			r.limit(0, 50_000)
+			r.limit(0, 50_000/window)
 			done := make(chan reply)
 			for range parked {
 				go func() { done <- r.connect(plainListener).ask(kafka.KeyFetch, 13, waiting(id, 100, 5*time.Second, 1)) }()
 			}
 			synctest.Wait()
-			size = r.connect(plainListener).ask(kafka.KeyFetch, 13, fetchFrom("", id, 0, 0)).size
+			sizes = append(sizes, r.connect(plainListener).ask(kafka.KeyFetch, 13, fetchFrom("", id, 0, 0)).size)
 			for range parked {
 				if got := <-done; len(got.message.(*message.FetchResponse).Responses) != 1 {
 					t.Error("a fetch that waited in vain was throttled")
 				}
 			}
 		})
-		return size
+		return sizes
 	}
-	if alone, beside := handedOut(0), handedOut(20); alone != beside {
+	if alone, beside := handedOut(0), handedOut(20); !slices.Equal(alone, beside) {
 		t.Errorf("%d bytes handed out while others wait, %d when none do", beside, alone)
 	}
 }
