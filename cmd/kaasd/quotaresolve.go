@@ -39,6 +39,9 @@ func newQuotaResolve(a *app) *cobra.Command {
 				a.printf("%s", raw)
 				return nil
 			}
+			if !whom.Has("user") && whom.Has("client_id") {
+				a.note("of user %s (--user names another)", *r.User)
+			}
 			a.showResolution(r)
 			return nil
 		},
@@ -51,9 +54,6 @@ func newQuotaResolve(a *app) *cobra.Command {
 }
 
 func (a *app) showResolution(r admin.Resolution) {
-	if r.User == nil && r.ClientID != nil {
-		a.note("of a user without settings (--user names one)")
-	}
 	if len(r.Quotas) == 0 {
 		a.note("no quotas of addresses here (quota.model=kafka has them)")
 		return

@@ -17,6 +17,7 @@ type alteration struct {
 	entity kadm.ClientQuotaEntity
 	ops    []kadm.AlterClientQuotaOp
 	old    map[string]float64 // what holds before it
+	new    map[string]float64 // what holds after it; nil: not known
 }
 
 func newQuotaSet(a *app) *cobra.Command {
@@ -106,12 +107,9 @@ func onlyOnce(ops []kadm.AlterClientQuotaOp) error {
 
 // alter looks at what holds, changes it, and says both.
 func (a *app) alter(ctx context.Context, r *remote, change alteration, dryRun bool) error {
-	before, err := r.describe(ctx, change.entity)
-	if err != nil {
+	var err error
+	if change.old, err = r.values(ctx, change.entity); err != nil {
 		return err
-	}
-	for _, q := range before {
-		change.old = valuesOf(q)
 	}
 	refused, err := r.alter(ctx, []alteration{change}, dryRun)
 	if err != nil {
@@ -120,7 +118,22 @@ func (a *app) alter(ctx context.Context, r *remote, change alteration, dryRun bo
 	for _, err := range refused {
 		return err
 	}
+	if !dryRun {
+		if change.new, err = r.values(ctx, change.entity); err != nil {
+			return err
+		}
+	}
 	return a.showAlteration(change, dryRun)
+}
+
+// values are the quotas of one entity.
+func (r *remote) values(ctx context.Context, e kadm.ClientQuotaEntity) (map[string]float64, error) {
+	quotas, err := r.describe(ctx, e)
+	values := map[string]float64{}
+	for _, q := range quotas {
+		values = valuesOf(q)
+	}
+	return values, err
 }
 
 // alter sends changes in one request, and gives the refusals by entity.
@@ -151,6 +164,8 @@ type changed struct {
 	Key string   `json:"key"`
 	Old *float64 `json:"old"`
 	New *float64 `json:"new"`
+
+	fromFile bool // what shows again where a value was removed
 }
 
 func (c alteration) changes() []changed {
@@ -162,6 +177,8 @@ func (c alteration) changes() []changed {
 		}
 		if !op.Remove {
 			change.New = &op.Value
+		} else if v, shows := c.new[op.Key]; shows && v != c.old[op.Key] { // the same is what other brokers show for a moment
+			change.New, change.fromFile = &v, true
 		}
 		all = append(all, change)
 	}
@@ -191,8 +208,11 @@ func alterationRows(all []changed, dryRun bool) [][]string {
 	for _, c := range all {
 		old := quotaOrNone(c.Key, c.Old)
 		text := old + strings.Repeat(" ", widest-len(old)) + " -> " + quotaOrNone(c.Key, c.New)
-		if dryRun {
+		switch {
+		case dryRun:
 			text += "   (not applied: --dry-run)"
+		case c.fromFile:
+			text += "   (from the credentials file)"
 		}
 		rows = append(rows, []string{c.Key + " ", text})
 	}

@@ -74,7 +74,8 @@ func (v *topView) take(now topSample) {
 				row.Requests = grown(float64(old.Requests), float64(q.Requests)) / span
 			}
 			throttled = throttled || row.Throttle > 0
-			if q.Enforced && (!isDefault(e.Entity) || q.Requests > 0) {
+			idle := q.Requests == 0 && (q.Limit == nil || isDefault(e.Entity))
+			if q.Enforced && !idle {
 				v.rows = append(v.rows, row)
 			}
 		}

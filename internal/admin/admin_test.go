@@ -17,6 +17,7 @@ import (
 	"github.com/prometheus/common/expfmt"
 	"go.uber.org/zap"
 
+	"kaasd/internal/kafka"
 	"kaasd/internal/quota"
 )
 
@@ -47,7 +48,7 @@ func house() Deps {
 		},
 		ResolveAddress: func(ip string) ([]quota.Resolution, error) {
 			if ip == "nowhere" {
-				return nil, errors.New(`"nowhere" is not an address`)
+				return nil, kafka.Errorf(kafka.InvalidRequest, "%q is not an address", ip)
 			}
 			return []quota.Resolution{{Quota: "connection", Unit: "connections/s", Level: "none", Enforced: true}}, nil
 		},
@@ -129,7 +130,7 @@ func TestPages(t *testing.T) {
 		{"resolve", "GET", "/v1/quotas/resolve?user=alice&client_id=b", Options{}, house(), 200, `"shared_by":"all clients of alice"`},
 		{"resolve nobody", "GET", "/v1/quotas/resolve", Options{}, house(), 400, "whose limits? (user=, client_id= or ip=)\n"},
 		{"resolve misspelt", "GET", "/v1/quotas/resolve?client-id=b", Options{}, house(), 400, `unknown parameter "client-id" (known: user, client_id, ip)`},
-		{"resolve no address", "GET", "/v1/quotas/resolve?ip=nowhere", Options{}, house(), 400, `"nowhere" is not an address`},
+		{"resolve no address", "GET", "/v1/quotas/resolve?ip=nowhere", Options{}, house(), 400, "\"nowhere\" is not an address\n"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -159,7 +160,7 @@ func TestResolveDocument(t *testing.T) {
 			`{"quota":"produce","limit":1048576,"unit":"bytes/s","level":"user","shared_by":"all clients of alice","enforced":true},` +
 			`{"quota":"connection","limit":null,"unit":"connections/s","level":"none","enforced":true}]}`},
 		{"ip=::1", `{"ip":"::1","quotas":[{"quota":"connection","limit":null,"unit":"connections/s","level":"none","enforced":true}]}`},
-		{"client_id=", `{"client_id":"","quotas":[{"quota":"produce","limit":1048576,"unit":"bytes/s","level":"user","shared_by":"all clients of ","enforced":true}]}`},
+		{"client_id=", `{"user":"ANONYMOUS","client_id":"","quotas":[{"quota":"produce","limit":1048576,"unit":"bytes/s","level":"user","shared_by":"all clients of ANONYMOUS","enforced":true}]}`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.query, func(t *testing.T) {

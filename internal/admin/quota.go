@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"kaasd/internal/kafka"
 	"kaasd/internal/quota"
 )
 
@@ -101,8 +102,8 @@ func (s *Server) resolve(w http.ResponseWriter, r *http.Request) {
 	document(w, resolution)
 }
 
-// resolution is of a user with a client id when either is named; who is not
-// named has no settings of its own.
+// resolution is of a user with a client id when either is named: the user is
+// that of clients without a log-in, the client id an empty one, if it is not.
 func (s *Server) resolution(query string) (Resolution, error) {
 	q, err := parameters(query, "user", "client_id", "ip")
 	if err != nil {
@@ -112,13 +113,20 @@ func (s *Server) resolution(query string) (Resolution, error) {
 	if r.User == nil && r.ClientID == nil && r.IP == nil {
 		return r, errors.New("whose limits? (user=, client_id= or ip=)")
 	}
-	if r.User != nil || r.ClientID != nil {
-		r.Quotas = append(r.Quotas, s.deps.Resolve(q.Get("user"), q.Get("client_id"))...)
+	if r.ClientID != nil && r.User == nil {
+		anonymous := kafka.Anonymous.Name
+		r.User = &anonymous
+	}
+	if r.User != nil {
+		r.Quotas = append(r.Quotas, s.deps.Resolve(*r.User, q.Get("client_id"))...)
 	}
 	if r.IP == nil {
 		return r, nil
 	}
 	address, err := s.deps.ResolveAddress(*r.IP)
+	if err != nil {
+		return r, errors.New(kafka.MessageOf(err))
+	}
 	r.Quotas = append(r.Quotas, address...)
-	return r, err
+	return r, nil
 }
