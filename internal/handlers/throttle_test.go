@@ -75,6 +75,43 @@ func TestThrottleWithoutAnswer(t *testing.T) {
 	})
 }
 
+// TestNewConnectionsJoinTheDebtOfTheirClientID: who comes back for every
+// produce is held by the bucket that its client id has, which its first frame
+// names.
+func TestNewConnectionsJoinTheDebtOfTheirClientID(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, withKafkaModel)
+		r.set(entry("client-id=tester", kafka.ProducerByteRate, 100.0))
+		id := r.topic("orders", 1).ID
+		req := produceTo("", id, 0, 1, sized(5000))
+		if got := r.connect(plainListener).ask(kafka.KeyProduce, 13, req); got.Mute == nil {
+			t.Fatal("not in debt")
+		}
+		held := func(clientID string) (n int) {
+			for range 20 {
+				p := r.connect(plainListener)
+				p.clientID = clientID
+				frame := p.frame(kafka.KeyProduce, 13, req)
+				mute, err := p.session.Admit(len(frame), frame[:100])
+				if err != nil {
+					t.Fatal(err)
+				}
+				if mute != nil {
+					n++
+					mute.Done()
+				}
+			}
+			return n
+		}
+		if n := held("tester"); n != 4 {
+			t.Errorf("%d of 20 new connections are held, want 4", n)
+		}
+		if n := held("somebody else"); n != 0 {
+			t.Errorf("%d of 20 connections of another client id are held", n)
+		}
+	})
+}
+
 // TestThrottleAtTheEdges holds T21 and T33.
 func TestThrottleAtTheEdges(t *testing.T) {
 	t.Run("less than a millisecond", func(t *testing.T) {
