@@ -328,3 +328,16 @@ func TestRequestQuota(t *testing.T) {
 		t.Errorf("%v throttles are told", got)
 	}
 }
+
+// Who may not write is told so for each partition, and throttled: the bytes
+// were read.
+func TestRefusedBytesAreCharged(t *testing.T) {
+	b, _ := startWithFile(t, credentials(t, alice, bob), kafkaModel, func(c *broker.Config) {
+		c.Access = broker.Access{Enabled: true, SuperUsers: []string{"User:" + anonymous, "User:alice"}}
+	})
+	dialAs(t, b.SASL, alice.name, alice.password).alter(bob.name, set(kafka.ProducerByteRate, 100))
+	answer, throttle := dialAs(t, b.SASL, bob.name, bob.password).produce("t", batch(100_000))
+	if answer.ErrorCode != kafka.TopicAuthorizationFailed || throttle < longThrottle {
+		t.Errorf("got %s and a throttle of %v", answer.ErrorCode, throttle)
+	}
+}
