@@ -76,6 +76,7 @@ func (e *Enforcer) need(owner kafka.Entity, by *account, k Kind) *bucket {
 			a = e.accounts.open(owner, e.model.levelOf(owner))
 		} else {
 			a = by
+			a.series.folded = k != Connection
 		}
 	}
 	if a.buckets[k] == nil {

@@ -24,6 +24,7 @@ type slots struct {
 // settle gives an account its place, when its setting has changed.
 func (s *slots) settle(a *account) {
 	switch {
+	case shapeOf(a.owner) == ofNobody || shapeOf(a.owner) == ofAddress:
 	case !a.series.own:
 		if a.series.named || a.series.folded {
 			s.place(a)
@@ -37,7 +38,7 @@ func (s *slots) settle(a *account) {
 
 // place finds a slot for an account, or folds it.
 func (s *slots) place(a *account) {
-	if shapeOf(a.owner) != ofNobody && (s.free > 0 || a.series.named && s.evict()) {
+	if s.free > 0 || a.series.named && s.evict() {
 		s.claim(a)
 		return
 	}
@@ -131,7 +132,7 @@ func (e *Enforcer) placeThrottled() {
 	}
 	var found []*account
 	for _, a := range e.accounts.all {
-		if !a.series.own && !a.series.folded && shapeOf(a.owner) != ofAddress && a.throttledAt() >= 0 {
+		if shape := shapeOf(a.owner); shape != ofAddress && shape != ofNobody && !a.series.own && !a.series.folded && a.throttledAt() >= 0 {
 			found = append(found, a)
 		}
 	}
