@@ -43,7 +43,7 @@
 // A fetch finds what there is (no byte is read), waits for more if it must, takes
 // at most the balance, and pays when the size of its answer is known
 // (call.settle). Mutations are judged where nobody else commits, after what else
-// is wrong with a topic. Work (work.go) is charged just before the answer is
+// is wrong with a topic; so a charge must not wait for somebody who commits. Work (work.go) is charged just before the answer is
 // encoded, so that the answer can tell the throttle; what comes after is owed by
 // the session until its next request. Waiting for records or for a commit is
 // no work.
