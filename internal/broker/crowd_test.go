@@ -19,17 +19,20 @@ import (
 // Everything at once: clients that produce and fetch under quotas that change
 // all the time, topics that come and go, reloads and scrapes. Afterwards nobody
 // is muted and nothing is left open.
-func TestCrowd(t *testing.T) {
+func TestCrowd(t *testing.T) { bothModels(t, crowd) }
+
+func crowd(t *testing.T, model func(*broker.Config)) {
 	path := filepath.Join(t.TempDir(), "credentials.json")
 	file := func(quota int) string { return fileQuota(fmt.Sprintf(`"producerMaxByteRatePerBroker":%d`, quota)) }
 	rewrite(t, path, file(1000))
-	b := brokertest.Start(t, func(c *broker.Config) { c.CredentialsFile = path })
+	b := brokertest.Start(t, model, func(c *broker.Config) { c.CredentialsFile = path })
 	admin := dial(t, b.Plain)
+	admin.clientID = "admin"
 	admin.newTopic("t")
 	done := make(chan struct{})
-	var crowd, clients sync.WaitGroup
+	var disturbers, clients sync.WaitGroup
 	disturb := func(what func(i int)) {
-		crowd.Go(func() {
+		disturbers.Go(func() {
 			for i := 0; ; i++ {
 				select {
 				case <-done:
@@ -58,6 +61,17 @@ func TestCrowd(t *testing.T) {
 		}
 		b.Reload(credstore.TriggerSignal)
 	})
+	all := levels()
+	changing := dial(t, b.Plain)
+	changing.clientID = "admin"
+	disturb(func(i int) { // most are refused by the user model
+		rate := []float64{1, 1000, 1e6, 1e9}[rand.IntN(4)]
+		o := ops(set(kafka.ProducerByteRate, rate), set(kafka.ConsumerByteRate, rate))
+		if i%2 == 0 {
+			o = ops(unset(kafka.ProducerByteRate), unset(kafka.ConsumerByteRate))
+		}
+		changing.alterAll(1, false, message.AlterClientQuotasEntry{Entity: all[rand.IntN(len(all))].entity, Ops: o})
+	})
 	topics := dial(t, b.Plain)
 	disturb(func(int) {
 		topics.newTopic("fleeting")
@@ -83,15 +97,19 @@ func TestCrowd(t *testing.T) {
 	}
 	clients.Wait()
 	close(done)
-	crowd.Wait()
+	disturbers.Wait()
 	for _, user := range []string{anonymous, "alice"} {
+		admin.alter(user, set(kafka.ProducerByteRate, 1), set(kafka.ConsumerByteRate, 1)) // what only the file gives cannot be removed
 		admin.alter(user, unset(kafka.ProducerByteRate), unset(kafka.ConsumerByteRate))
+	}
+	for _, l := range all {
+		admin.alterAll(1, false, message.AlterClientQuotasEntry{Entity: l.entity, Ops: ops(unset(kafka.ProducerByteRate), unset(kafka.ConsumerByteRate))})
 	}
 	awaitMuted(t, b, "produce", 0)
 	awaitMuted(t, b, "fetch", 0)
 	eventually(t, "connections are closed", func() bool {
 		all := scrape(t, b)
-		return all.sum("kaasd_connections", "listener", "PLAINTEXT") == 3 && all.sum("kaasd_connections", "listener", "SASL_PLAINTEXT") == 0
+		return all.sum("kaasd_connections", "listener", "PLAINTEXT") == 4 && all.sum("kaasd_connections", "listener", "SASL_PLAINTEXT") == 0
 	})
 	admin.mustProduce("t", batch(10))
 }
