@@ -115,6 +115,7 @@ func TestDescribeOrder(t *testing.T) {
 	}
 	for seed := range uint64(10) {
 		e := newKafka()
+		e.lookup = resolveHosts
 		for _, i := range rand.New(rand.NewPCG(seed, 0)).Perm(len(order)) {
 			key := kafka.ProducerByteRate
 			if strings.HasPrefix(order[i], "ip") {
