@@ -174,6 +174,16 @@ func TestManyAddresses(t *testing.T) {
 	if a := e.Admit("L", netip.MustParseAddr("200.1.1.1"), now); !a.Refused {
 		t.Error("addresses beyond the bound do not share a bucket")
 	}
+	e.lookup = resolveHosts
+	give(t, e, "ip=six.example", kafka.ConnectionCreationRate, 1)
+	for range 10 {
+		if a := e.Admit("L", netip.MustParseAddr("fe80::2"), now); a.Refused {
+			t.Fatal("an address with a setting has no bucket of its own")
+		}
+	}
+	if a := e.Admit("L", netip.MustParseAddr("fe80::2%eth0"), now); !a.Refused {
+		t.Error("an address with a setting has no limit")
+	}
 }
 
 // TestAdmitTogether: connections that come in the same moment do not pass
@@ -188,6 +198,7 @@ func TestAdmitTogether(t *testing.T) {
 	for range 8 {
 		all.Go(func() {
 			for range 100 {
+				e.Admit("L", netip.MustParseAddr("10.9.9.9"), now)
 				if !e.Admit("L", peer, now).Refused {
 					mu.Lock()
 					accepted++

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/zap"
+
 	"kaasd/internal/kafka"
 )
 
@@ -145,6 +147,33 @@ func TestKafkaFetchRate(t *testing.T) {
 					}
 					if conns == 1 {
 						books(t, l, rate)
+					}
+				})
+			}
+		}
+	}
+}
+
+// TestWindows: the rate does not depend on how much a full bucket holds.
+func TestWindows(t *testing.T) {
+	for _, w := range []Windows{{1, time.Second, 1, time.Second}, {2, time.Second, 1, time.Second}, {11, 10 * time.Second, 1, time.Second}} {
+		for _, k := range []Kind{Produce, Fetch} {
+			for _, conns := range []int{1, 20} {
+				t.Run(fmt.Sprintf("%v of %d x %v by %d", k, w.Num, w.Size, conns), func(t *testing.T) {
+					l := newKafkaLoad(t, "user", keyOf[k], mB, conns)
+					l.enforcer = New(KafkaModel(w), DefaultOptions(), zap.NewNop(), nil)
+					l.burst = (time.Duration(w.Num-1) * w.Size).Seconds()
+					give(t, l.enforcer, "user", keyOf[k], mB)
+					if k == Produce {
+						l.produce(16*kB, 100*time.Microsecond)
+					} else {
+						l.fetch(16*kB, mB, 100*time.Microsecond)
+					}
+					if got := measure(l, mB, 16*kB); math.Abs(got/mB-1) > 0.01 {
+						t.Errorf("long-run rate %.0f B/s, want %d within 1 %%", got, mB)
+					}
+					if l.burst > 0 && (k == Produce || conns == 1) { // else some of what is earned is lost while requests are served
+						books(t, l, mB)
 					}
 				})
 			}

@@ -72,7 +72,7 @@ func (e *Enforcer) bind(user, clientID string) (buckets [kinds]*bucket) {
 func (e *Enforcer) need(owner kafka.Entity, by *account, k Kind) *bucket {
 	a := e.accounts.get(owner)
 	if a == nil {
-		if e.accounts.unnamed() < maxUnnamed {
+		if e.accounts.unnamed() < maxUnnamed || !hasDefault(by.owner) {
 			a = e.accounts.open(owner, e.model.levelOf(owner))
 		} else {
 			a = by
