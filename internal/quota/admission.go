@@ -39,7 +39,7 @@ func (e *Enforcer) admitAddress(peer netip.Addr, now int64) int64 {
 		e.meters[Connection].free(1)
 		return 0
 	}
-	t, ok := b.takeWithin(1, now)
+	t, ok := b.takeUnless(msTicks, 1, 1, now)
 	if ok {
 		return 0
 	}
@@ -76,28 +76,6 @@ func (e *Enforcer) findAddress(peer netip.Addr) (b *bucket, known bool) {
 		b = a.buckets[Connection]
 	}
 	return b, b != nil
-}
-
-// takeWithin takes n units unless that would make a debt; then it takes none
-// and the Throttle says how long it would be.
-func (b *bucket) takeWithin(n int, now int64) (Throttle, bool) {
-	for {
-		lim, old := b.limit.Load(), b.word.Load()
-		if lim.isUnlimited() {
-			b.count(0, n)
-			b.pass(now)
-			return Throttle{}, true
-		}
-		zero := lim.settled(old, now) + lim.cost(n)
-		if zero-now >= msTicks {
-			b.count(1, 0)
-			return b.deny(lim, zero, now), false
-		}
-		if b.word.CompareAndSwap(old, zero) {
-			b.count(1, n)
-			return Throttle{}, true
-		}
-	}
 }
 
 // gates are the rates at which the broker and its listeners accept.
