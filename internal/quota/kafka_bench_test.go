@@ -130,7 +130,7 @@ func BenchmarkAccount(b *testing.B) {
 		runtime.GC()
 		runtime.ReadMemStats(&before)
 		kept.mu.Lock()
-		kept.accounts, kept.base = newAccounts(), nil
+		kept.accounts = newAccounts()
 		kept.mu.Unlock()
 		runtime.GC()
 		runtime.ReadMemStats(&after)

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"kaasd/internal/kafka"
@@ -332,7 +333,9 @@ func mayPay(ref *reference, owner kafka.Entity, key string) bool {
 
 // TestOverflowOfClients: client ids that nobody has room for share the bucket
 // of the default that they fall under, and who is full is forgotten first.
-func TestOverflowOfClients(t *testing.T) {
+func TestOverflowOfClients(t *testing.T) { synctest.Test(t, testOverflowOfClients) }
+
+func testOverflowOfClients(t *testing.T) {
 	e, now := newKafka(), time.Now()
 	give(t, e, "client-id", kafka.ProducerByteRate, 1000)
 	for i := range maxUnnamed {
