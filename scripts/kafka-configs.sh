@@ -152,13 +152,51 @@ transcripts() {
       echo "FAIL  $version: $group ended with an error" >>"$work/out"
     count "$work/out"
   done
-  data=
+  data=$work/data
+}
+
+# kept: the kafka model keeps what was set, beside the credentials file.
+kept() {
+  local all key file="producer_byte_rate=4096.0, consumer_byte_rate=8192.0" settings=(--credentials-file "$work/credentials.json" --quota-model kafka)
+  data=$work/kept
+  start_broker "${settings[@]}"
+  configs --alter --user carol --add-config producer_byte_rate=9000,request_percentage=50 >/dev/null
+  same "kept: a key that is set hides the file's, the other stays" \
+    "Quota configs for user-principal 'carol' are producer_byte_rate=9000.0, consumer_byte_rate=8192.0, request_percentage=50.0" "$(configs --describe --user carol)"
+  refused "kept: removing a key of the file" 'InvalidRequestException.*consumer_byte_rate.*credentials file' --alter --user carol --delete-config consumer_byte_rate
+  configs --alter --user alice --client-defaults --add-config producer_byte_rate=7000 >/dev/null
+  configs --alter --client-defaults --add-config consumer_byte_rate=6000 >/dev/null
+  configs --alter --ip ::1 --add-config connection_creation_rate=20 >/dev/null
+  configs --alter --ip 0:0:0:0:0:0:0:1 --add-config connection_creation_rate=30 >/dev/null
+  configs --alter --ip ::1 --delete-config connection_creation_rate >/dev/null
+  described() {
+    all=$(for e in users clients ips; do configs --describe --entity-type $e; done; configs --describe --entity-type users --entity-type clients)
+    same "kept: $1" "$2" "$all"
+  }
+  all="Quota configs for user-principal 'carol' are producer_byte_rate=9000.0, consumer_byte_rate=8192.0, request_percentage=50.0
+Quota configs for the default client-id are consumer_byte_rate=6000.0
+Quota configs for ip '0:0:0:0:0:0:0:1' are connection_creation_rate=30.0
+Quota configs for user-principal 'alice', the default client-id are producer_byte_rate=7000.0"
+  local set=$all
+  described "all entities, two names of one address apart" "$set"
+  start_broker "${settings[@]}"
+  described "and after a restart" "$set"
+  kill -9 "$broker_pid" && wait "$broker_pid" 2>/dev/null
+  start_broker "${settings[@]}"
+  described "and after a crash" "$set"
+  start_broker --credentials-file "$work/credentials.json"
+  same "kept: the user model shows the file alone" "Quota configs for user-principal 'carol' are $file" "$(configs --describe --entity-type users)"
+  has "kept: and says what is not in force" "$(cat "$broker_log")" '"warn".*quotas of the data folder are kept and not in force.*[^0-9]4[^0-9]'
+  start_broker "${settings[@]}"
+  described "and the kafka model brings it back" "$set"
+  for key in producer_byte_rate request_percentage; do configs --alter --user carol --delete-config $key >/dev/null; done
+  same "kept: without what was set the file shows again" "Quota configs for user-principal 'carol' are $file" "$(configs --describe --user carol)"
 }
 
 for version in $kafka_versions; do
   one_jvm "$version" configs
   [ "${SCENARIOS:-}" = no ] || { scenarios "$version"; transcripts "$version"; }
 done
-[ "${SCENARIOS:-}" = no ] || lives
+[ "${SCENARIOS:-}" = no ] || { lives; kept; }
 probe
 total
