@@ -161,9 +161,9 @@ d=json.loads(sys.argv[1]); print("%.2f partitions/s, books %+.2f %%, %d refused"
   one_jvm 4.4.0 configs
 }
 
-# knock NAME FLAGS...: connections that come one after the other.
+# knock NAME FLAGS...: connections that come one after the other; what came of them is in $out.
 knock() {
-  local name=$1 out
+  local name=$1
   shift
   out=$("$load" --address "$plain" --mode connect "$@" 2>&1) && pass "$name: $(python3 -c 'import json,sys
 d=json.loads(sys.argv[1]); print("%d passed, %d refused after %.2f-%.2f s" % (d["passed"], d["refused"], d["held_min"], d["held_max"]))' "$out")" || fail "$name" "$out"
@@ -178,19 +178,32 @@ doors() {
   quota --ip-defaults -- connection_creation_rate=20
   knock "a default holds for each address" --from 127.0.0.2 --connections 1000 --duration 5s --limit 20 --burst 10s
   knock "and anew for the next" --from 127.0.0.4 --connections 210 --duration 500ms --limit 20 --burst 10s
+  quota --ip-defaults -- connection_creation_rate
+  quota --entity-type brokers --entity-name 1 -- max.connection.creation.rate=50
+  knock "max.connection.creation.rate refuses nobody" --from 127.0.0.5 --connections 700 --duration 200ms --within 10s
+  within "and lets 700 in at its rate, the burst at once, in seconds" "$(python3 -c 'import json,sys; print(json.loads(sys.argv[1])["served"])' "$out")" 4 10
+  quota --entity-type brokers --entity-name 1 -- max.connection.creation.rate
   has "refused connections are counted" "$(curl -s "http://$http/metrics")" '^kaasd_ip_connections_refused_total [1-9]'
 }
 
-# woken: a thousand throttled connections feel an alteration.
+# woken: a thousand throttled connections feel an alteration, those of one bucket
+# and those that have one each.
 woken() {
   local out
   data=$work/woken
   start_broker --quota-model kafka
-  quota --client noisy -- producer_byte_rate=50000
-  out=$("$load" --address "$plain" --mode raise --topic woken --bucket /noisy --connections 1000 --bytes 2000 --admin /admin --within "${RAISE_WITHIN:-1s}" 2>&1) &&
-    pass "a raise is in force on 1,000 throttled connections: $(python3 -c 'import json,sys
+  feel() { # feel NAME FLAGS...
+    local name=$1
+    shift
+    out=$("$load" --address "$plain" --mode raise --connections 1000 --admin /admin "$@" 2>&1) &&
+      pass "a raise is in force on 1,000 throttled connections of $name: $(python3 -c 'import json,sys
 d=json.loads(sys.argv[1]); print("answered after %.1f ms, felt %.1f (median), %.1f (99 %%), %.1f ms (last) after that" % (d["alter_ms"], d["median_ms"], d["p99_ms"], d["max_ms"]))' "$out")" ||
-    fail "a raise is in force on 1,000 throttled connections" "$out"
+      fail "a raise is in force on 1,000 throttled connections of $name" "$out"
+  }
+  quota --client noisy -- producer_byte_rate=50000
+  feel "one client" --topic one --bucket /noisy --bytes 2000
+  quota --client-defaults -- producer_byte_rate=5000
+  feel "a thousand clients" --topic each --bucket '/noisy-*' --bytes 110000
 }
 
 one_jvm 4.4.0 configs

@@ -125,13 +125,16 @@ func TestFlags(t *testing.T) {
 }
 
 func TestClients(t *testing.T) {
-	o, err := parse(strings.Fields("--bucket alice/c1,alice/,alice --bucket /c2"))
+	o, err := parse(strings.Fields("--bucket alice/c1,alice/,alice --bucket /c2-*"))
 	want := []bucket{
 		{"alice/c1,alice/,alice", []client{{user: "alice", id: "c1"}, {user: "alice"}, {user: "alice", noID: true}}},
-		{"/c2", []client{{id: "c2"}}},
+		{"/c2-*", []client{{id: "c2-*"}}},
 	}
 	if diff := cmp.Diff(want, o.buckets, cmp.AllowUnexported(bucket{}, client{})); err != nil || diff != "" {
 		t.Errorf("got %v, -want +got:\n%s", err, diff)
+	}
+	if got := o.buckets[1].clients[0].one(7); got != (client{id: "c2-7"}) {
+		t.Errorf("got %+v for the seventh connection", got)
 	}
 	if o.admin != want[0].clients[0] {
 		t.Errorf("got %+v for admin, want the first client", o.admin)
@@ -145,7 +148,7 @@ func TestDoors(t *testing.T) {
 		attempts[i] = attempt{at: time.Unix(0, 0).Add(time.Duration(i) * 100 * time.Millisecond), answered: i < 10 || i%10 == 0, held: time.Second}
 	}
 	d := count(attempts)
-	if want := (doors{Passed: 12, Refused: 18, Seconds: 2.9, HeldMin: 1, HeldMax: 1}); d != want {
+	if want := (doors{Passed: 12, Refused: 18, Seconds: 2.9, Served: 3, HeldMin: 1, HeldMax: 1}); d != want {
 		t.Errorf("got %+v, want %+v", d, want)
 	}
 	for allowed, good := range map[float64]bool{10.9: false, 11: true, 13: true, 13.1: false} {

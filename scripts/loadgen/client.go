@@ -1,6 +1,9 @@
 package main
 
-import "strings"
+import (
+	"strconv"
+	"strings"
+)
 
 // client is who a connection says it is.
 type client struct {
@@ -10,10 +13,22 @@ type client struct {
 }
 
 // parseClient reads USER/CLIENT-ID. Without the slash the client-id is null,
-// with nothing behind it empty.
+// with nothing behind it empty; with a star at its end each connection has one
+// of its own.
 func parseClient(text string) client {
 	user, id, has := strings.Cut(text, "/")
 	return client{user: user, id: id, noID: !has}
+}
+
+// isMany says whether the client-id stands for one of each connection's own.
+func (c client) isMany() bool { return strings.HasSuffix(c.id, "*") }
+
+// one is the client of a connection.
+func (c client) one(connection int) client {
+	if c.isMany() {
+		c.id = strings.TrimSuffix(c.id, "*") + strconv.Itoa(connection)
+	}
+	return c
 }
 
 // bucket is the clients that share a quota.

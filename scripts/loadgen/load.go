@@ -122,7 +122,7 @@ func (o options) connect() ([]seat, error) {
 	var seats []seat
 	for i, b := range o.buckets {
 		for n := range len(b.clients) * o.connections {
-			p, err := o.dial(b.clients[n%len(b.clients)])
+			p, err := o.dial(b.clients[n%len(b.clients)].one(n))
 			if err != nil {
 				return seats, err
 			}

@@ -90,7 +90,7 @@ func parse(args []string) (options, error) {
 	f.IntVar(&o.version, "version", 7, "version of CreateTopics: strict from 6")
 	f.StringVar(&o.from, "from", "", "address to connect from")
 	admin := f.String("admin", "", "`user/client-id` that creates the topic and sets quotas; the first client when empty")
-	f.DurationVar(&o.within, "within", time.Second, "how soon every connection must feel a raise")
+	f.DurationVar(&o.within, "within", 1500*time.Millisecond, "how soon every connection must feel a raise, or be answered or closed with connect")
 	if err := f.Parse(args); err != nil {
 		return o, err
 	}

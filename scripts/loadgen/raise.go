@@ -91,7 +91,7 @@ func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 // mute charges each connection until it is muted for long, and sends one more
 // request that waits until the mute ends. All connections make a small request
 // before: those that come for the first time while there is a debt would be
-// held unread. The first one then makes most of the debt.
+// held unread. Where they share a bucket the first one makes most of the debt.
 func (o options) mute(seats []seat) error {
 	for _, s := range seats {
 		if _, err := o.charge(s, minBytes); err != nil {
@@ -100,7 +100,7 @@ func (o options) mute(seats []seat) error {
 	}
 	for i, s := range seats {
 		size := o.bytes
-		if i == 0 {
+		if i == 0 && !o.buckets[0].clients[0].isMany() {
 			size = ballast
 		}
 		throttle, err := o.charge(s, size)
@@ -139,11 +139,15 @@ func (o options) charge(s seat, size int) (time.Duration, error) {
 	return throttle, err
 }
 
-// alter sets the produce quota of a client's user, or of its client-id when it
-// has not logged in.
+// alter sets the produce quota of a client's user; without a log-in that of its
+// client-id, which is the default of clients where each has one of its own.
 func (p *peer) alter(c client, limit float64) error {
 	entity := message.AlterClientQuotasEntity{EntityType: "user", EntityName: &c.user}
-	if c.user == "" {
+	switch {
+	case c.user != "":
+	case c.isMany():
+		entity = message.AlterClientQuotasEntity{EntityType: "client-id"}
+	default:
 		entity = message.AlterClientQuotasEntity{EntityType: "client-id", EntityName: &c.id}
 	}
 	var got message.AlterClientQuotasResponse
