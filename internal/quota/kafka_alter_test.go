@@ -298,6 +298,10 @@ func (l *ledger) Keep(_ context.Context, settings []Setting) error {
 func TestJournal(t *testing.T) {
 	e, j, producer := newKafka(), &ledger{}, kafka.ProducerByteRate
 	e.Restore([]Setting{{Entity: kafka.UserEntity("alice"), Limits: Limits{producer: 100}}}, j)
+	e.Restore([]Setting{{Entity: kafka.Entity{User: kafka.Named("alice"), IP: kafka.Named("1.2.3.4")}, Limits: Limits{producer: 1}}}, j)
+	if got := allDescribed(t, e, Filter{}); got != `user "alice": producer_byte_rate=100` {
+		t.Fatalf("restored %q", got)
+	}
 	c := e.Client("alice", "c")
 	if limitOf(c, Produce) != 100 {
 		t.Fatalf("restored %g", limitOf(c, Produce))
