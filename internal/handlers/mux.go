@@ -32,20 +32,12 @@ func (s *session) Admit(size int, head []byte) (server.Mute, error) {
 	}
 	if ok && key == kafka.KeyProduce && !s.produced && s.Established() {
 		s.produced = true
-		if mute := s.quotaClient(s.peekClientID(head)).Join(quota.Produce, time.Now()); mute != nil {
+		clientID, _ := codec.PeekClientID(head) // of a long one its beginning, which is who pays
+		if mute := s.quotaClient(clientID).Join(quota.Produce, time.Now()); mute != nil {
 			return mute, nil // a nil *Mute is not a nil Mute
 		}
 	}
 	return nil, nil
-}
-
-// peekClientID is the client id of a frame whose head is there, or that of the
-// request before it when the head ends too early to tell.
-func (s *session) peekClientID(head []byte) string {
-	if header, _, err := codec.ParseHeader(head, false); err == nil {
-		return header.ClientID
-	}
-	return s.clientID
 }
 
 // judge holds a frame's size against the limit of its key.

@@ -18,6 +18,9 @@ const (
 	// maxDebt bounds what a bucket can owe. It lies past the 24.8 days an
 	// int32 of throttle_time_ms can say.
 	maxDebt = 30 * 24 * 3600 * secTicks
+
+	// maxAnnounced is what it can say. Nobody is muted for longer than told.
+	maxAnnounced = math.MaxInt32 * msTicks
 )
 
 // clock turns moments into ticks.
@@ -45,7 +48,7 @@ func newLimit(rate float64, r rule, since int64) *limit {
 		rate:     rate,
 		perUnit:  float64(secTicks) / rate,
 		burst:    int64(r.burst) << tickShift,
-		longest:  bound(r.longest),
+		longest:  min(bound(r.longest), maxAnnounced),
 		deepest:  bound(r.deepest),
 		since:    since,
 		replaced: make(chan struct{}),

@@ -3,6 +3,7 @@ package quota
 import (
 	"context"
 	"encoding/json"
+	"math"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,6 +18,21 @@ func toJSON(t *testing.T, v any) string {
 		t.Fatal(err)
 	}
 	return string(text)
+}
+
+// TestStatusOfTheLeastQuota: what is used of it is beyond any number, and JSON has
+// no infinity.
+func TestStatusOfTheLeastQuota(t *testing.T) {
+	e := newKafka()
+	give(t, e, "client-id=c", kafka.RequestPercentage, math.SmallestNonzeroFloat64)
+	now := time.Now()
+	e.Client("u", "c").Work(time.Millisecond, now)
+	e.sample(e.ticksOf(now), false)
+	s := e.Status(now, StatusFilter{})
+	if got := s[0].Quotas["request"].Utilisation; got != math.MaxFloat64 {
+		t.Errorf("utilisation %g, want the largest number", got)
+	}
+	toJSON(t, s)
 }
 
 func TestResolve(t *testing.T) {

@@ -1,9 +1,6 @@
 package quota
 
-import (
-	"math"
-	"time"
-)
+import "time"
 
 // Throttle is what a client is told after a charge: how long it should wait.
 // The zero Throttle is no wait. It is a plain value; Mute makes the wait of
@@ -23,12 +20,8 @@ func (t Throttle) wait() int64 {
 	return min(t.owed-t.at, t.limit.longest)
 }
 
-// Millis is the value for throttle_time_ms: rounded up, and bounded by nothing
-// but the field.
-func (t Throttle) Millis() int32 {
-	ms := (t.wait() + msTicks - 1) / msTicks
-	return int32(min(ms, math.MaxInt32))
-}
+// Millis is the value for throttle_time_ms: rounded up.
+func (t Throttle) Millis() int32 { return int32((t.wait() + msTicks - 1) / msTicks) }
 
 // Muted says whether the connection is to be muted. Below a millisecond
 // nothing is announced and the debt stays for the next charge.
