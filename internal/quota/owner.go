@@ -70,9 +70,17 @@ func sharedBy(owner kafka.Entity) string {
 	case ofUser:
 		return "all clients of " + owner.User.Name
 	case ofClient:
-		return "all clients with client-id " + owner.ClientID.Name
+		return "all clients " + calling(owner.ClientID.Name)
 	case ofAddress:
 		return "all connections from " + owner.IP.Name
 	}
-	return "all connections of " + owner.User.Name + " with client-id " + owner.ClientID.Name
+	return "all connections of " + owner.User.Name + " " + calling(owner.ClientID.Name)
+}
+
+// calling says what clients call themselves; some say nothing.
+func calling(clientID string) string {
+	if clientID == "" {
+		return "without a client-id"
+	}
+	return "with client-id " + clientID
 }
