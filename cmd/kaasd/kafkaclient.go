@@ -133,7 +133,14 @@ func refusedWith(address, what string, err error, detail string) error {
 	if errors.As(err, &e) {
 		name, detail = e.Message, orElse(detail, e.Description)
 	}
-	return exitWith(exitRefused, "%s refused %s: %s: %s", address, what, name, detail)
+	return exitWith(exitRefused, "%s refused %s: %s: %s%s", address, what, name, detail, wayOut[name])
+}
+
+// wayOut is what helps against a refusal whose words do not say so, by the name
+// of its code.
+var wayOut = map[string]string{
+	kerr.ClusterAuthorizationFailed.Message: " (listing quotas takes DescribeConfigs on the cluster, changing them AlterConfigs: by an ACL, or as one of super.users)",
+	kerr.SaslAuthenticationFailed.Message:   " (the user is not known, or the password is another, or its entry is for another mechanism)",
 }
 
 // failure is any error of a request: a refusal, or a broker that went away.

@@ -68,7 +68,7 @@ func (a *app) describeLevels(ctx context.Context, page pageFlag, quotas kadm.Des
 func (r *remote) describe(ctx context.Context, e kadm.ClientQuotaEntity) (kadm.DescribedClientQuotas, error) {
 	quotas, err := r.DescribeClientQuotas(ctx, len(e) > 0, exactly(e))
 	if err != nil {
-		return nil, r.failed("the question", err)
+		return nil, r.failed("the listing of quotas", err)
 	}
 	slices.SortStableFunc(quotas, byEntity)
 	return quotas, nil
