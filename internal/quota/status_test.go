@@ -61,7 +61,8 @@ func TestResolve(t *testing.T) {
   "limit": null,
   "unit": "bytes/s",
   "level": "none",
-  "enforced": true
+  "enforced": true,
+  "hidden": []
  },
  {
   "quota": "request",
@@ -81,7 +82,7 @@ func TestResolve(t *testing.T) {
 	if got := toJSON(t, e.Resolve("alice", "c")); got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
-	if r := e.Resolve("bob", "")[1]; *r.Limit != 7 || r.Source != "base" || r.Hidden != nil {
+	if r := e.Resolve("bob", "")[1]; *r.Limit != 7 || r.Source != "base" || len(r.Hidden) > 0 {
 		t.Errorf("bob: %+v", r)
 	}
 }
