@@ -122,7 +122,7 @@ func (e *Enforcer) apply(changed []kafka.Entity, now int64) {
 	for _, entity := range changed {
 		e.install(entity)
 	}
-	e.rejudge(scopeOf(changed), now)
+	e.rejudge(e.model.scopeOf(changed), now)
 	for _, entity := range changed {
 		e.tidy(entity)
 	}
