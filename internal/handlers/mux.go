@@ -13,7 +13,6 @@ import (
 	"kaasd/internal/codec"
 	"kaasd/internal/codec/message"
 	"kaasd/internal/kafka"
-	"kaasd/internal/quota"
 	"kaasd/internal/server"
 )
 
@@ -23,17 +22,15 @@ const (
 	maxFrame      = 8 << 20
 )
 
-// Admit judges a frame before it is read. The first Produce of a connection
-// waits where too many new ones join a user's debt.
+// Admit judges a frame before it is read. What a connection asks for the first
+// time waits where too many new ones join a debt.
 func (s *session) Admit(size int, head []byte) (server.Mute, error) {
-	key, _, ok := codec.PeekKey(head)
+	key, version, ok := codec.PeekKey(head)
 	if err := s.judge(size, key, ok); err != nil {
 		return nil, err
 	}
-	if ok && key == kafka.KeyProduce && !s.produced && s.Established() {
-		s.produced = true
-		clientID, _ := codec.PeekClientID(head) // of a long one its beginning, which is who pays
-		if mute := s.quotaClient(clientID).Join(quota.Produce, time.Now()); mute != nil {
+	if ok && s.Established() {
+		if mute := s.join(key, version, head); mute != nil {
 			return mute, nil // a nil *Mute is not a nil Mute
 		}
 	}
