@@ -102,6 +102,8 @@ levels() {
 
   quota --client-defaults -- producer_byte_rate=5000000,consumer_byte_rate=5000000
   both "connections without a log-in, the client-id null or empty" --address "$plain" --bucket ',/' --bucket /c1 --connections 3 --admin /other --limit 5000000
+  hold "coming back on a new connection for every request" "$level_seconds" --address "$plain" --bucket /c9 --connections 4 --admin /other --limit 5000000 \
+    --burst 1s --reconnect --books 5
   quota --client-defaults -- producer_byte_rate,consumer_byte_rate
 
   # What one entity says of one key hides no other key.
@@ -199,9 +201,13 @@ d=json.loads(sys.argv[1]); print("answered after %.1f ms, felt %.1f (median), %.
       fail "a raise is in force on 1,000 throttled connections of $name" "$out"
   }
   quota --client noisy -- producer_byte_rate=50000
-  feel "one client" --topic one --bucket /noisy --bytes 2000
+  feel "one client" --topic one --bucket /noisy --bytes 2000 --entity client-id=noisy --limit 1e9
+  again() { quota --client noisy -- producer_byte_rate; quota --client noisy -- producer_byte_rate=50000; } # with a full bucket
+  again
+  quota --user ANONYMOUS --client noisy -- producer_byte_rate=40000
+  feel "one pair that loses its quota to a higher one" --topic lost --bucket /noisy --bytes 2000 --entity user=ANONYMOUS,client-id=noisy
   quota --client-defaults -- producer_byte_rate=5000
-  feel "a thousand clients" --topic each --bucket '/noisy-*' --bytes 110000
+  feel "a thousand clients" --topic each --bucket '/noisy-*' --bytes 110000 --entity client-id --limit 1e9
 }
 
 one_jvm 4.4.0
