@@ -128,6 +128,7 @@ func (e *Enforcer) apply(changed []kafka.Entity, now int64) {
 	}
 	e.working.Store(e.valued[Request] > 0)
 	e.generation.Add(1)
+	e.wake(movesOf(changed))
 }
 
 // install notes in the entity's account what its settings give.
