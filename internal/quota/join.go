@@ -16,17 +16,21 @@ func (c *Client) Join(k Kind, now time.Time) *Mute {
 	if b == nil {
 		return nil
 	}
-	return b.join(c.enforcer.clock.ticks(now)).Of(c)
+	t := b.join(c.clock.ticks(now))
+	if !t.Muted() {
+		return nil
+	}
+	return c.mute(t)
 }
 
-func (b *bucket) join(now int64) *Mute {
+func (b *bucket) join(now int64) Throttle {
 	lim, zero := b.limit.Load(), b.word.Load()
 	if lim.isUnlimited() || zero-now < msTicks {
 		b.joined.Store(0)
-		return nil
+		return Throttle{}
 	}
 	if b.joined.Add(1) <= maxJoin {
-		return nil
+		return Throttle{}
 	}
-	return Throttle{bucket: b, limit: lim, owed: zero, at: now}.mute()
+	return Throttle{bucket: b, limit: lim, owed: zero, at: now}
 }
