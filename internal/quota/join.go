@@ -5,12 +5,12 @@ import "time"
 // maxJoin is how many new connections may join one debt.
 const maxJoin = 16
 
-// Join is asked before the first request of a new connection is read. It is
-// charged like any other, at once and even into debt, so that a client could
-// come back for every request and never be held. So only some new connections
-// may join a debt; the next ones are muted first, for as long as it lasts when
-// they come, and served then. The rate holds, and nobody waits for ever. Nil
-// means no mute; nothing is charged or announced.
+// Join is asked before the first request of a new connection is read that is
+// charged at once and even into debt: a client could come back for every request
+// and never be held. So only some new connections may join a debt; the next ones
+// are muted first, for as long as it lasts when they come or a throttle may (a
+// window for Request), and served then. The rate holds, and nobody waits for ever.
+// Nil means no mute; nothing is charged or announced.
 func (c *Client) Join(k Kind, now time.Time) *Mute {
 	b := c.bucket(k)
 	if b == nil {
