@@ -77,6 +77,7 @@ func checkSeries(t *testing.T, got map[string]float64, want string) {
 }
 
 const fixedSeries = `
+	kaasd_ip_connections_refused_total{} 0
 	kaasd_quota_alterations_total{result="applied"} 0
 	kaasd_quota_alterations_total{result="rejected"} 0
 	kaasd_quota_checks_total{level="none",outcome="unlimited",quota="fetch"} 0
@@ -129,6 +130,7 @@ func TestMetrics(t *testing.T) {
 		delete(got, name)
 	}
 	checkSeries(t, got, `
+	kaasd_ip_connections_refused_total{} 0
 	kaasd_quota_alterations_total{result="applied"} 1
 	kaasd_quota_alterations_total{result="rejected"} 1
 	kaasd_quota_checks_total{level="none",outcome="unlimited",quota="fetch"} 1
