@@ -54,6 +54,15 @@ func TestMutationVectors(t *testing.T) {
 	}
 }
 
+// TestMutationWindows: mutations have windows of their own.
+func TestMutationWindows(t *testing.T) {
+	e := New(KafkaModel(Windows{Num: 2, Size: time.Minute, MutationNum: 3, MutationSize: 2 * time.Second}), DefaultOptions(), zap.NewNop(), nil)
+	give(t, e, "user", kafka.ControllerMutationRate, 2)
+	if got, _ := e.Client("u", "c").Mutate(13, false, time.Now()); got.Millis() != 500 {
+		t.Errorf("one above a bucket of 12: %d ms, want 500", got.Millis())
+	}
+}
+
 // TestMutationIsForgiven: a removal lets the refused go on at once, a raise keeps
 // the debt in partitions.
 func TestMutationIsForgiven(t *testing.T) {
