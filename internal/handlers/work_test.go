@@ -294,6 +294,22 @@ func TestLoginIsChargedToTheFirstRequest(t *testing.T) {
 	}, withUsers)
 }
 
+// So do the tokens of a log-in that come without a header, as old clients send them.
+func TestRawTokensAreCharged(t *testing.T) {
+	onePercent(t, func(t *testing.T, r *rig) {
+		p := r.connect(saslListener)
+		handshake(p, 0, auth.Plain)
+		p.reading = tooMuch
+		if _, err := p.exchange([]byte("\x00alice\x00alice-secret")); err != nil || p.last.Mute != nil {
+			t.Fatalf("%v, muted for %v", err, muteOf(p.last))
+		}
+		p.reading = 0
+		if got := p.ask(kafka.KeyMetadata, 9, &message.MetadataRequest{}).muted(); !about(got, fourHundred) {
+			t.Errorf("the first request is muted for %v", got)
+		}
+	}, withUsers)
+}
+
 // A produce without an answer works for nobody (T26); its bytes are charged.
 func TestProduceWithoutAnswerIsExempt(t *testing.T) {
 	onePercent(t, func(t *testing.T, r *rig) {
