@@ -9,7 +9,6 @@ import (
 
 	"go.uber.org/zap"
 
-	"kaasd/internal/handlers"
 	"kaasd/internal/kafka"
 	"kaasd/internal/metadata"
 	"kaasd/internal/quota"
@@ -60,7 +59,6 @@ var _ quota.Journal = journal{}
 
 // Keep commits the settings as one change of the metadata.
 func (j journal) Keep(ctx context.Context, settings []quota.Setting) error {
-	defer handlers.Committing(ctx)()
 	changes := make([]metadata.Change, len(settings))
 	for i, s := range settings {
 		changes[i] = metadata.NewQuotaSet(s.Entity, s.Limits, s.Address)

@@ -22,24 +22,11 @@ func (c *call) update(plan func(*metadata.Draft) error) (*metadata.Image, error)
 	return image, err
 }
 
-// Committing says that the request whose context this is waits for a commit
-// until done is called. It is for those who commit on behalf of a request
-// without knowing it, such as the journal of the quotas.
-func Committing(ctx context.Context) (done func()) {
-	c, ok := ctx.Value(committer{}).(*call)
-	if !ok {
-		return func() {}
-	}
-	began := time.Now()
-	return func() { c.committing += time.Since(began) }
-}
-
-// committer is the key of the call in the contexts it gives to others.
-type committer struct{}
-
 // forAlter is the context for a change of quotas, which waits for others, and
 // commits.
 func (c *call) forAlter() context.Context {
-	ctx := context.WithValue(c.ctx, committer{}, c)
-	return quota.Waiting(ctx, func() func() { return Committing(ctx) })
+	return quota.Waiting(c.ctx, func() func() {
+		began := time.Now()
+		return func() { c.committing += time.Since(began) }
+	})
 }

@@ -44,8 +44,7 @@ type journal struct {
 }
 
 // Keep is called for what is altered together.
-func (j *journal) Keep(ctx context.Context, settings []quota.Setting) error {
-	defer Committing(ctx)()
+func (j *journal) Keep(_ context.Context, settings []quota.Setting) error {
 	time.Sleep(j.takes)
 	if j.fails == nil {
 		j.kept = append(j.kept, settings)

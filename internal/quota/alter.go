@@ -197,7 +197,9 @@ func (e *Enforcer) keep(ctx context.Context, changes []*change) {
 		}
 		return
 	}
+	waited := beginWait(ctx)
 	err := e.journal.Keep(ctx, settings)
+	waited()
 	if err == nil {
 		return
 	}

@@ -5,9 +5,9 @@ import "context"
 // waitingKey is the key of what Waiting keeps in a context.
 type waitingKey struct{}
 
-// Waiting has begin called when an Alter with the context begins to wait for
-// other alterations or the name service, and what it returns when that is over:
-// such time is no work. A Journal has to tell of its own waits.
+// Waiting has begin called when an Alter with the context begins to wait, for
+// other alterations, the name service or its journal, and what it returns when that
+// is over: such time is no work.
 func Waiting(ctx context.Context, begin func() (end func())) context.Context {
 	return context.WithValue(ctx, waitingKey{}, begin)
 }

@@ -19,7 +19,8 @@ func (g gate) Keep(context.Context, []Setting) error {
 	return nil
 }
 
-// TestAlterTellsThatItWaits: for another alteration, and for the name service.
+// TestAlterTellsThatItWaits: for another alteration, the name service and the
+// journal.
 func TestAlterTellsThatItWaits(t *testing.T) {
 	t.Run("for another", func(t *testing.T) {
 		e, g := newKafka(), gate{make(chan struct{}), make(chan struct{})}
@@ -45,9 +46,11 @@ func TestAlterTellsThatItWaits(t *testing.T) {
 		}
 		<-done
 	})
-	t.Run("for the name service", func(t *testing.T) {
+	t.Run("for the name service and the journal", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			e, waited := newKafka(), time.Duration(0)
+			e := newKafka()
+			e.Restore(nil, &ledger{during: func() { time.Sleep(time.Minute) }})
+			waited := time.Duration(0)
 			e.lookup = func(context.Context, string, string) ([]netip.Addr, error) {
 				time.Sleep(time.Second)
 				return []netip.Addr{netip.MustParseAddr("1.2.3.4")}, nil
@@ -56,8 +59,9 @@ func TestAlterTellsThatItWaits(t *testing.T) {
 				began := time.Now()
 				return func() { waited += time.Since(began) }
 			})
-			e.Alter(ctx, time.Now(), []Alteration{{parts("ip=some.host"), nil}, {parts("ip=other.host"), nil}}, false)
-			if waited != 2*time.Second {
+			e.Alter(ctx, time.Now(), []Alteration{{parts("ip=some.host"), nil}, {parts("ip=other.host"), nil},
+				{parts("user=a"), []Op{set(kafka.ProducerByteRate, 1)}}}, false)
+			if waited != time.Minute+2*time.Second {
 				t.Errorf("told of %v", waited)
 			}
 		})
