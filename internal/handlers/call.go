@@ -117,7 +117,6 @@ func (c *call) finish(m codec.Message) error {
 	c.chargeWork()
 	if m != nil {
 		if err := c.encode(m); err != nil {
-			c.giveBack()
 			return err
 		}
 	}

@@ -1,12 +1,14 @@
 package handlers
 
 import (
+	"errors"
 	"math"
 	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"kaasd/internal/codec"
 	"kaasd/internal/codec/message"
 	"kaasd/internal/kafka"
 	"kaasd/internal/quota"
@@ -174,6 +176,38 @@ func TestFetchBooks(t *testing.T) {
 			t.Errorf("charged %d bytes, the quota gives %.0f", charged, paid)
 		}
 	})
+}
+
+// TestGrantsAreGivenBack: a fetch whose answer does not go out takes nothing.
+func TestGrantsAreGivenBack(t *testing.T) {
+	for name, end := range map[string]func() error{
+		"an error": func() error { return errors.New("no answer") },
+		"a panic":  func() error { panic("no answer") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, r *rig, id kafka.TopicID, window float64) {
+				fill(t, r, id, 1, 4000)
+				r.limit(0, 10_000/window)
+				route := r.routes.find(kafka.KeyFetch)
+				handle := route.handle
+				route.handle = func(c *call, body []byte) (codec.Message, error) {
+					if _, err := handle(c, body); err != nil || !c.granted {
+						t.Errorf("nothing is granted: %v", err)
+					}
+					return nil, end()
+				}
+				for range 100 { // each one is granted a part
+					if _, err := r.connect(plainListener).try(kafka.KeyFetch, 13, fetchFrom("", id, 0, 0)); err == nil {
+						t.Error("it is answered")
+					}
+				}
+				route.handle = handle
+				if got := r.connect(plainListener).ask(kafka.KeyFetch, 13, fetchFrom("", id, 0, 0)); got.Mute != nil {
+					t.Errorf("muted for %v", got.muted())
+				}
+			})
+		})
+	}
 }
 
 // TestThrottledSession holds T23 and T24.
