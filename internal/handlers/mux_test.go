@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus/testutil"
@@ -205,6 +207,33 @@ func TestRequestMetrics(t *testing.T) {
 	if diff := cmp.Diff(expect, found); diff != "" {
 		t.Error(diff)
 	}
+}
+
+// What a fetch waits for records is not in the time that requests take.
+func TestRequestDurationIsWork(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		id := r.topic("orders", 1).ID
+		began := time.Now()
+		r.connect(plainListener).ask(kafka.KeyFetch, 13, waiting(id, 0, time.Hour, 1))
+		if got := time.Since(began); got != time.Hour {
+			t.Fatalf("it waited for %v", got)
+		}
+		families, err := r.registry.Gather()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range families {
+			for _, m := range f.GetMetric() {
+				if sum := m.GetHistogram().GetSampleSum(); f.GetName() == "kaasd_request_duration_seconds" && sum != 0 {
+					t.Errorf("%v take %g s", m.GetLabel(), sum)
+				}
+			}
+		}
+		if n := r.metric("kaasd_request_duration_seconds", "api=Fetch"); n != 1 {
+			t.Errorf("%g fetches are counted", n)
+		}
+	})
 }
 
 func TestQuotaClientFollowsTheClientID(t *testing.T) {
