@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"go.uber.org/zap"
@@ -104,6 +105,21 @@ func TestLiveChanges(t *testing.T) {
 	if got := c.Charge(Produce, 1<<31-1, l.now).Millis(); got != math.MaxInt32 { // T33
 		t.Errorf("got %d ms", got)
 	}
+}
+
+// TestFirstRequestThatTookLong: a bucket that is made for a request was full when the
+// request came, however long that took.
+func TestFirstRequestThatTookLong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newKafka()
+		give(t, e, "user", kafka.ProducerByteRate, 1000)
+		time.Sleep(time.Minute)
+		came := time.Now()
+		time.Sleep(30 * time.Second)
+		if got := e.Client("u", "c").Charge(Produce, 10_000, came); got.Muted() {
+			t.Errorf("throttled for %d ms", got.Millis())
+		}
+	})
 }
 
 // TestKafkaProduceRate is the long-run rate and the books of each level, and of

@@ -336,7 +336,8 @@ func mayPay(ref *reference, owner kafka.Entity, key string) bool {
 func TestOverflowOfClients(t *testing.T) { synctest.Test(t, testOverflowOfClients) }
 
 func testOverflowOfClients(t *testing.T) {
-	e, now := newKafka(), time.Now()
+	e, reg := watchedKafka(DefaultOptions())
+	now := time.Now()
 	give(t, e, "client-id", kafka.ProducerByteRate, 1000)
 	for i := range maxUnnamed {
 		e.Client("u", fmt.Sprint("c", i)).Charge(Produce, 20_000, now)
@@ -347,6 +348,13 @@ func testOverflowOfClients(t *testing.T) {
 	}
 	if got := len(e.accounts.all); got != maxUnnamed+1 {
 		t.Errorf("%d accounts", got)
+	}
+	late.Mute(late.Charge(Produce, 20_000, now)).Done()
+	told := scrape(t, reg)
+	for name, want := range map[string]float64{"bytes_total": 20_000, "throttled_requests_total": 1} {
+		if v := told["kaasd_quota_entity_"+name+`{client_id="_other",quota="produce",user="_other"}`]; v != want {
+			t.Errorf("%s of those who share is %g, want %g", name, v, want)
+		}
 	}
 	e.sweep(e.ticksOf(now.Add(time.Second)))
 	if got := len(e.accounts.all); got != maxUnnamed+1 {
