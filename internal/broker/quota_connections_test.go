@@ -61,6 +61,9 @@ func TestConnectionsOfAnAddress(t *testing.T) {
 			if got := all.sum("kaasd_connections_accepted_total", "listener", "PLAINTEXT"); got != float64(1+in) {
 				t.Errorf("%v connections are told as accepted, %d were", got, 1+in)
 			}
+			if !comesIn(t, b.Plain) {
+				t.Error("the one that was refused was closed before there was room for the next")
+			}
 			admin.alterEntity(entity, unset(kafka.ConnectionCreationRate))
 			for range 50 {
 				if !comesIn(t, b.Plain) {
@@ -84,16 +87,38 @@ func TestTwoNamesOfOneAddress(t *testing.T) {
 		t.Errorf("%d entities are described, want both names", len(resp.Entries))
 	}
 	admin.alterEntity(second, unset(kafka.ConnectionCreationRate))
-	shutOut := false
-	for range 200 {
-		shutOut = shutOut || !comesIn(t, b.Plain)
-	}
-	if !shutOut {
+	if !shutsOut(t, b) {
 		t.Error("the limit of the other name is gone")
 	}
 	admin.alterEntity(first, unset(kafka.ConnectionCreationRate))
 	if !comesIn(t, b.Plain) {
 		t.Error("shut out without a quota")
+	}
+}
+
+// shutsOut says whether one of many new connections is refused.
+func shutsOut(t *testing.T, b *brokertest.Broker) bool {
+	t.Helper()
+	for range 200 {
+		if !comesIn(t, b.Plain) {
+			return true
+		}
+	}
+	return false
+}
+
+// What a name of an address meant when it was set holds over a restart.
+func TestConnectionsOfAnAddressAfterARestart(t *testing.T) {
+	for _, name := range []string{"127.0.0.1", "127.0.1", "localhost"} {
+		t.Run(name, func(t *testing.T) {
+			folder := withFolder(t)
+			b := brokertest.Start(t, kafkaModel, folder)
+			dial(t, b.Plain).alterEntity(entityOf(named(kafka.EntityIP, name)), set(kafka.ConnectionCreationRate, 1))
+			b.Stop()
+			if !shutsOut(t, brokertest.Start(t, kafkaModel, folder)) {
+				t.Error("everybody comes in")
+			}
+		})
 	}
 }
 
