@@ -14,12 +14,12 @@ const (
 )
 
 // loadCases calls f for every rate, number of connections and size whose first
-// round of debt can be said in throttle_time_ms.
+// round of debt can be said in throttle_time_ms; in short, without the crowds.
 func loadCases(t *testing.T, f func(t *testing.T, rate float64, conns, size int)) {
 	for _, rate := range []float64{kB, 64 * kB, mB, 10 * mB, 100 * mB, gB} {
 		for _, conns := range []int{1, 20, 100, 1000} {
 			for _, size := range []int{kB, 16 * kB, mB, 10 * mB} {
-				if float64(conns*size)/rate > math.MaxInt32/1000 {
+				if float64(conns*size)/rate > math.MaxInt32/1000 || testing.Short() && conns == 1000 {
 					continue
 				}
 				t.Run(fmt.Sprintf("%g B-s/%d connections/%d bytes", rate, conns, size), func(t *testing.T) {
@@ -75,6 +75,9 @@ func books(t *testing.T, l *load, rate float64) {
 
 func TestFetchRate(t *testing.T) {
 	loadCases(t, func(t *testing.T, rate float64, conns, size int) {
+		if round := float64(conns*size) / rate; conns == 1000 && round > 100 {
+			t.Skip("everybody looks in every 25 s, millions of times: a hundred connections tell as much")
+		}
 		l := newLoad(rate, conns)
 		l.fetch(size, max(size, mB), service(rate, conns, size))
 		if got := measure(l, rate, size); math.Abs(got/rate-1) > 0.01 {
