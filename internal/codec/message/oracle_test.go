@@ -267,19 +267,29 @@ var unserved = map[string]bool{
 	"ApiVersionsRequest.ClusterID":                      true, // 5
 	"ApiVersionsRequest.NodeID":                         true, // 5
 	"DescribeConfigsResponseResourceConfig.IsDefault":   true, // 0
+	"DeleteGroupsResponseGroup.ErrorMessage":            true, // 3
 	"ListOffsetsRequestTopicPartition.MaxNumOffsets":    true, // 0
 	"ListOffsetsResponseTopicPartition.OldStyleOffsets": true, // 0
+	"OffsetCommitRequestTopic.TopicID":                  true, // 10
+	"OffsetCommitRequestTopicPartition.Timestamp":       true, // 1
+	"OffsetCommitResponseTopic.TopicID":                 true, // 10
+	"OffsetFetchRequestGroupTopic.TopicID":              true, // 10
+	"OffsetFetchResponseGroupTopic.TopicID":             true, // 10
 }
 
 // renamed are kmsg's names for what Kafka's schema calls otherwise.
 var renamed = map[string][]string{
-	"Assignments":                 {"ReplicaAssignment", "Assignment"},
+	"Assignment":                  {"MemberAssignment"},
+	"Assignments":                 {"ReplicaAssignment", "Assignment", "GroupAssignment"},
 	"AuthBytes":                   {"SASLAuthBytes"},
 	"BatchIndex":                  {"RelativeOffset"},
 	"BatchIndexErrorMessage":      {"ErrorMessage"},
 	"BrokerID":                    {"NodeID"},
 	"BrokerIDs":                   {"Replicas"},
 	"ClusterAuthorizedOperations": {"AuthorizedOperations"},
+	"CommittedLeaderEpoch":        {"LeaderEpoch"},
+	"CommittedMetadata":           {"Metadata"},
+	"CommittedOffset":             {"Offset"},
 	"ConfigOperation":             {"Op"},
 	"ConfigSource":                {"Source"},
 	"ConfigurationKeys":           {"ConfigNames"},
@@ -287,22 +297,37 @@ var renamed = map[string][]string{
 	"EntityType":                  {"Type"},
 	"FilterResults":               {"Results"},
 	"ForgottenTopicsData":         {"ForgottenTopics"},
+	"GenerationID":                {"Generation"},
+	"GenerationIDOrMemberEpoch":   {"Generation"},
+	"GroupID":                     {"Group"},
+	"GroupInstanceID":             {"InstanceID"},
+	"GroupState":                  {"State"},
+	"GroupsNames":                 {"Groups"},
 	"HostFilter":                  {"Host"},
 	"Index":                       {"Partition"},
 	"IsrNodes":                    {"ISR"},
+	"Key":                         {"CoordinatorKey"},
+	"KeyType":                     {"CoordinatorType"},
+	"Leader":                      {"LeaderID"},
 	"LeaderID":                    {"Leader"},
 	"LogAppendTimeMs":             {"LogAppendTime"},
 	"MaxWaitMs":                   {"MaxWaitMillis"},
 	"Mechanisms":                  {"SupportedMechanisms"},
+	"MemberMetadata":              {"ProtocolMetadata"},
+	"Metadata":                    {"ProtocolMetadata"},
 	"Name":                        {"Topic"},
 	"NodeEndpoints":               {"Brokers"},
 	"PartitionData":               {"Partitions"},
 	"PartitionIndex":              {"Partition"},
+	"PartitionIndexes":            {"Partitions"},
 	"PartitionResponses":          {"Partitions"},
 	"PatternType":                 {"ResourcePatternType"},
 	"PatternTypeFilter":           {"ResourcePatternType"},
 	"PrincipalFilter":             {"Principal"},
+	"ProtocolData":                {"Protocol"},
+	"ProtocolName":                {"Protocol"},
 	"RackID":                      {"Rack"},
+	"RebalanceTimeoutMs":          {"RebalanceTimeoutMillis"},
 	"RecordErrors":                {"ErrorRecords"},
 	"Records":                     {"RecordBatches"},
 	"ReplicaEpoch":                {"Epoch"},
@@ -311,8 +336,10 @@ var renamed = map[string][]string{
 	"ResourceNameFilter":          {"ResourceName"},
 	"ResourceTypeFilter":          {"ResourceType"},
 	"Responses":                   {"Topics", "Resources"},
-	"Results":                     {"Topics", "Resources"},
+	"Results":                     {"Topics", "Resources", "Groups"},
+	"RetentionTimeMs":             {"RetentionTimeMillis"},
 	"SessionLifetimeMs":           {"SessionLifetimeMillis"},
+	"SessionTimeoutMs":            {"SessionTimeoutMillis"},
 	"Synonyms":                    {"ConfigSynonyms"},
 	"ThrottleTimeMs":              {"ThrottleMillis"},
 	"TimeoutMs":                   {"TimeoutMillis"},
