@@ -83,7 +83,7 @@ func (d *demo) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	log := newLogger(d.app.err, zap.WarnLevel, true, false)
+	log := newLogger(d.app.err, zap.ErrorLevel, true, false) // that it all ends with the demo is no news
 	b, err := broker.New(d.config(credentials), log)
 	if err != nil {
 		return startError(err)

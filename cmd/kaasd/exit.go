@@ -48,7 +48,7 @@ func (a *app) report(err error) int {
 		return exitOK
 	}
 	for _, line := range errorLines(err) {
-		fmt.Fprintf(a.err, "kaasd: %s\n", line)
+		fmt.Fprintf(a.err, "kaasd: %s\n", printable(line))
 	}
 	var e *exitError
 	if errors.As(err, &e) {
@@ -72,4 +72,21 @@ func errorLines(err error) []string {
 		return nil
 	}
 	return []string{strings.Join(strings.Fields(text), " ")}
+}
+
+// maxLines is how many errors of one kind are told line by line.
+const maxLines = 20
+
+// joinedLines is an error of one line for each text, the last one counting
+// those that are too many to tell.
+func joinedLines(code int, texts []string, format string) error {
+	var lines []error
+	for i, text := range texts {
+		if i == maxLines {
+			lines = append(lines, exitWith(code, "and %d more", len(texts)-i))
+			break
+		}
+		lines = append(lines, exitWith(code, format, text))
+	}
+	return errors.Join(lines...)
 }

@@ -102,6 +102,9 @@ func getDocument(ctx context.Context, target string, v any) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	if got.code == http.StatusBadRequest { // the page says what was asked wrongly
+		return nil, usagef("%s", firstLine(got.body))
+	}
 	if got.code != http.StatusOK {
 		return nil, exitWith(exitFailed, "%s: %d %s", target, got.code, firstLine(got.body))
 	}

@@ -7,12 +7,30 @@ import (
 	"strconv"
 	"strings"
 
+	"kaasd/internal/metadata"
 	"kaasd/internal/server"
 )
 
 // controller is the listener that Kafka's own brokers talk on; there is
 // nothing to talk about with oneself.
 const controller = "CONTROLLER"
+
+// listenerOptions are the settings of single listeners. They have no flags,
+// which are made before the listeners are known.
+func (g *given) listenerOptions() []option {
+	i := slices.IndexFunc(g.table, func(o option) bool { return o.key == "listeners" })
+	bound, err := parseEndpoints(g.value(g.table[i]).text)
+	if err != nil {
+		return nil // settleListeners tells
+	}
+	var all []option
+	for _, e := range bound {
+		if e.name != controller {
+			all = append(all, propertyOption(metadata.ListenerConnectionRate(e.name)))
+		}
+	}
+	return all
+}
 
 // settleListeners joins the three settings that make the listeners.
 func (g *given) settleListeners(s *settings) []error {

@@ -167,23 +167,38 @@ func putFlush(s *settings, text string) error {
 }
 
 func quotaOptions() []option {
-	model := option{key: "quota.model", kind: kindChoice, def: "user", choices: []string{"user"}, put: func(s *settings, text string) error {
-		switch text {
-		case "user":
-			s.Quota.Model = text
-			return nil
-		case "kafka":
-			return fmt.Errorf("the kafka model is not available in this version (user is)")
-		}
-		return fmt.Errorf("%q is not a model (user)", text)
-	}}
 	return []option{
-		model.says("whose rules quotas follow; user: quotas of named users, what is altered over the Kafka API lives until the restart"),
+		choiceOption("quota.model", "user", []string{"user", "kafka"}, func(s *settings) *string { return &s.Quota.Model }).
+			says("whose rules quotas follow; user: quotas of named users, what is altered over the Kafka API lives until the restart; kafka: all that Apache Kafka has, durable"),
+		windowsOption("quota.window.num", func(s *settings) *int { return &s.Quota.Windows.Num }).
+			says("with quota.model=kafka: a full bucket holds one window less than this of its rate"),
+		secondsOption("quota.window.size.seconds", func(s *settings) *time.Duration { return &s.Quota.Windows.Size }).
+			says("with quota.model=kafka: how long a window is; the longest mute of a request quota, the longest hold of a connection"),
+		windowsOption("controller.quota.window.num", func(s *settings) *int { return &s.Quota.Windows.MutationNum }).
+			says("with quota.model=kafka: how many windows of its rate a full bucket of partition changes holds"),
+		secondsOption("controller.quota.window.size.seconds", func(s *settings) *time.Duration { return &s.Quota.Windows.MutationSize }).
+			says("with quota.model=kafka: how long such a window is"),
 		durationOption("quota.idle", "1h", time.Second, func(s *settings) *time.Duration { return &s.Quota.Idle }).
 			says("a bucket that nobody used for so long is forgotten"),
 		intOption("metrics.max.entities", "500", 0, 100_000, func(s *settings) *int { return &s.Quota.MaxEntities }).
 			says("own series for at most so many quota entities, the rest share one"),
+		boolOption("metrics.kafka.names", "true", func(s *settings) *bool { return &s.Quota.KafkaNames }).
+			says("also export rates and throttle times under kafka_server_ names, for dashboards that look for them"),
 	}
+}
+
+func windowsOption(key string, into func(*settings) *int) option {
+	return intOption(key, "11", 1, math.MaxInt32, into).ofKafka()
+}
+
+// secondsOption is one of Kafka's times, a whole number of seconds.
+func secondsOption(key string, into func(*settings) *time.Duration) option {
+	o := option{key: key, kind: kindInt, def: "1", put: func(s *settings, text string) error {
+		v, err := parseInt(text, 1, math.MaxInt32)
+		*into(s) = time.Duration(v) * time.Second
+		return err
+	}}
+	return o.ofKafka()
 }
 
 func httpOptions() []option {

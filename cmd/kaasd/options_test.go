@@ -27,7 +27,6 @@ var samples = map[string]string{
 	"super.users":                    "User:a;User:b",
 	"authorizer.class.name":          "acl",
 	"http.listen":                    "127.0.0.1:0",
-	"quota.model":                    "user",
 	"compression.type":               "zstd",
 	"log.cleanup.policy":             "delete",
 	"log.message.timestamp.type":     "LogAppendTime",
@@ -112,7 +111,7 @@ func TestEveryOption(t *testing.T) {
 func TestEveryOptionChangesTheConfig(t *testing.T) {
 	for _, o := range options() {
 		t.Run(o.key, func(t *testing.T) {
-			if o.key == "quota.model" || o.key == "log.cleanup.policy" {
+			if o.key == "log.cleanup.policy" {
 				return // one value only, until there are more
 			}
 			g := &given{table: options(), values: map[string]value{o.key: {sample(o), fromFlag, "--" + o.flag()}}}
@@ -125,6 +124,36 @@ func TestEveryOptionChangesTheConfig(t *testing.T) {
 				t.Errorf("%s=%s changes nothing", o.key, sample(o))
 			}
 		})
+	}
+}
+
+// TestListenerOptions: a listener has settings of its own, in the file and as
+// variables, whoever names the listener.
+func TestListenerOptions(t *testing.T) {
+	const key = "listener.name.in_side.max.connection.creation.rate"
+	file := filepath.Join(t.TempDir(), "kaasd.yaml")
+	if err := os.WriteFile(file, []byte(key+": 20\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	inside := []string{"KAFKA_LISTENERS=IN_SIDE://:9092,CONTROLLER://:9093", "KAFKA_LISTENER_SECURITY_PROTOCOL_MAP=IN_SIDE:PLAINTEXT"}
+	for _, tt := range []struct{ name, variable, value, source string }{
+		{"file", "", "20", "file " + file + ":1"},
+		{"Kafka's variable", "KAFKA_LISTENER_NAME_IN__SIDE_MAX_CONNECTION_CREATION_RATE=30", "30", "variable KAFKA_LISTENER_NAME_IN__SIDE_MAX_CONNECTION_CREATION_RATE"},
+		{"own variable", "KAASD_LISTENER_NAME_IN_SIDE_MAX_CONNECTION_CREATION_RATE=40", "40", "variable KAASD_LISTENER_NAME_IN_SIDE_MAX_CONNECTION_CREATION_RATE"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			env := inside
+			if tt.variable != "" {
+				env = append([]string{tt.variable}, inside...)
+			}
+			if diff := cmp.Diff([]string{tt.value, tt.source}, shownAs(t, key, env, "--config", file)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+	code, _, errs := try(nil, "config", "show", "--config", file)
+	if want := "kaasd: " + file + ":1: unknown key \"" + key + "\""; code != exitInput || !strings.HasPrefix(errs, want) {
+		t.Errorf("a listener that is not there: %d %q, want %q", code, errs, want)
 	}
 }
 
@@ -241,8 +270,11 @@ func TestBadValues(t *testing.T) {
 		{"--super-users=alice", `--super-users: "alice" is not a principal (User:NAME, with ; between several)`},
 		{"--authorizer-class-name=Mine", `--authorizer-class-name: "Mine" is no authorizer of kaasd (acl, or ` + standardAuthorizer + ")"},
 		{"--sasl-enabled-mechanisms=GSSAPI", `sasl.enabled.mechanisms: "GSSAPI" is not one of PLAIN, SCRAM-SHA-256, SCRAM-SHA-512`},
-		{"--quota-model=kafka", "--quota-model: the kafka model is not available in this version (user is)"},
-		{"--quota-model=x", `--quota-model: "x" is not a model (user)`},
+		{"--quota-model=x", `--quota-model: "x" is not one of user, kafka`},
+		{"--quota-window-num=0", "--quota-window-num: 0 is not between 1 and 2147483647"},
+		{"--quota-window-size-seconds=1.5", `--quota-window-size-seconds: "1.5" is not a whole number`},
+		{"--controller-quota-window-size-seconds=86400", "controller.quota.window.num: 11 windows of 24h0m0s are more than 24h0m0s"},
+		{"--max-connection-creation-rate=0", "--max-connection-creation-rate: 0 must be between 1 and 2147483647"},
 		{"--log-level=loud", `--log-level: "loud" is not one of debug, info, warn, error`},
 		{"--log-flush=never", `--log-flush: "never" is not one of os, interval, always`},
 		{"--log-disk-reserve=1XB", `--log-disk-reserve: "1XB" is not a size (such as 1048576, 1MiB or 10MB)`},

@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -18,14 +20,38 @@ func (a *app) document(v any) error {
 	return enc.Encode(v)
 }
 
+// jsonLine is v as JSON, without a line feed.
+func jsonLine(v any) (string, error) {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(v)
+	return strings.TrimSuffix(b.String(), "\n"), err
+}
+
 func (a *app) printf(format string, args ...any) { fmt.Fprintf(a.out, format, args...) }
 
 // note is for people, beside the answer.
 func (a *app) note(format string, args ...any) { fmt.Fprintf(a.err, format+"\n", args...) }
 
+// printable is text without what would steer a terminal: names come from
+// clients.
+func printable(text string) string {
+	if strings.IndexFunc(text, func(r rune) bool { return r == utf8.RuneError || !unicode.IsPrint(r) }) < 0 {
+		return text
+	}
+	quoted := strconv.QuoteToGraphic(text)
+	return strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`)
+}
+
 // table writes rows in columns two spaces apart, the last one unpadded. The
 // first row is the heading.
 func table(w io.Writer, indent string, rows [][]string) {
+	for _, row := range rows {
+		for i := range row {
+			row[i] = printable(row[i])
+		}
+	}
 	widths := columnWidths(rows)
 	for _, row := range rows {
 		var line strings.Builder

@@ -12,7 +12,8 @@ import (
 
 func newQuota(a *app) *cobra.Command {
 	return group(a, "quota", "show and change quotas, of any Kafka cluster",
-		newQuotaDescribe(a), newQuotaSet(a), newQuotaUnset(a), newQuotaResolve(a))
+		newQuotaDescribe(a), newQuotaSet(a), newQuotaUnset(a), newQuotaResolve(a),
+		newQuotaTop(a), newQuotaExport(a), newQuotaImport(a))
 }
 
 func newQuotaDescribe(a *app) *cobra.Command {
@@ -69,7 +70,7 @@ func (r *remote) describe(ctx context.Context, e kadm.ClientQuotaEntity) (kadm.D
 	if err != nil {
 		return nil, r.failed("the question", err)
 	}
-	slices.SortStableFunc(quotas, func(x, y kadm.DescribedClientQuota) int { return strings.Compare(sortKey(x.Entity), sortKey(y.Entity)) })
+	slices.SortStableFunc(quotas, byEntity)
 	return quotas, nil
 }
 
@@ -80,6 +81,10 @@ func (r *remote) failed(what string, err error) error {
 		return refusedWith(r.address, what, told.Err, told.ErrMessage)
 	}
 	return failure(r.address, what, err)
+}
+
+func byEntity(x, y kadm.DescribedClientQuota) int {
+	return strings.Compare(sortKey(x.Entity), sortKey(y.Entity))
 }
 
 // sortKey puts users before client ids before addresses, and names before

@@ -49,6 +49,9 @@ func (f *entityFlags) entity(c *cobra.Command) (kadm.ClientQuotaEntity, error) {
 			e = append(e, kadm.ClientQuotaEntityComponent{Type: kind})
 		}
 	}
+	if len(e) > 1 && e[len(e)-1].Type == kafka.EntityIP {
+		return nil, usagef("an address goes with no user and no client id: it has quotas of its own")
+	}
 	return e, nil
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"kaasd/internal/admin"
 	"kaasd/internal/kafka"
+	"kaasd/internal/quota"
 )
 
 // leveledQuota is an entity with what holds and where each value is from,
@@ -21,15 +22,14 @@ type leveledQuota struct {
 }
 
 // levels asks kaasd's pages for what Kafka's API does not tell: which of the
-// values of a user are from the file.
+// values of a named user are from the file. Other entities have none there.
 func levels(ctx context.Context, base string, quotas kadm.DescribedClientQuotas) ([]leveledQuota, error) {
 	all := []leveledQuota{}
 	for _, q := range quotas {
-		l := leveledQuota{components(q.Entity), valuesOf(q), map[string]float64{}, map[string]float64{}}
-		i := slices.IndexFunc(q.Entity, func(c kadm.ClientQuotaEntityComponent) bool { return c.Type == kafka.EntityUser && c.Name != nil })
-		if i >= 0 {
+		l := leveledQuota{components(q.Entity), valuesOf(q), map[string]float64{}, valuesOf(q)}
+		if len(q.Entity) == 1 && q.Entity[0].Type == kafka.EntityUser && q.Entity[0].Name != nil {
 			var r admin.Resolution
-			target := base + "/v1/quotas/resolve?" + url.Values{"user": {*q.Entity[i].Name}}.Encode()
+			target := base + "/v1/quotas/resolve?" + url.Values{"user": {*q.Entity[0].Name}}.Encode()
 			if _, err := getDocument(ctx, target, &r); err != nil {
 				return nil, err
 			}
@@ -40,20 +40,26 @@ func levels(ctx context.Context, base string, quotas kadm.DescribedClientQuotas)
 	return all, nil
 }
 
-// take sorts the values of a resolution by where they are from.
+// take sorts the values that the user itself has by where they are from,
+// whether they apply or are hidden.
 func (l *leveledQuota) take(r admin.Resolution) {
-	bySource := map[string]map[string]float64{"base": l.Base, "override": l.Override}
+	l.Override = map[string]float64{}
 	for _, q := range r.Quotas {
 		k, err := findQuotaKey(q.Quota)
 		if err != nil {
 			continue // a quota of a newer kaasd
 		}
-		if values := bySource[q.Source]; values != nil && q.Limit != nil {
-			values[k.key] = *q.Limit
+		values := q.Hidden
+		if q.Limit != nil {
+			values = append(values, quota.Hidden{Limit: *q.Limit, Level: q.Level, Source: q.Source})
 		}
-		for _, h := range q.Hidden {
-			if values := bySource[h.Source]; values != nil {
-				values[k.key] = h.Limit
+		for _, v := range values {
+			switch {
+			case v.Level != kafka.EntityUser:
+			case v.Source == "base":
+				l.Base[k.key] = v.Limit
+			default:
+				l.Override[k.key] = v.Limit
 			}
 		}
 	}
@@ -63,14 +69,15 @@ func (a *app) showLevels(quotas kadm.DescribedClientQuotas, all []leveledQuota) 
 	if a.json() {
 		return a.document(map[string]any{"quotas": all})
 	}
+	keys := leveledKeys(all)
 	head := []string{"ENTITY"}
-	for _, k := range quotaKeys[:3] {
+	for _, k := range keys {
 		head = append(head, k.heading, "BASE", "OVERRIDE")
 	}
 	rows := [][]string{head}
 	for i, q := range quotas {
 		row := []string{entityText(q.Entity)}
-		for _, k := range quotaKeys[:3] {
+		for _, k := range keys {
 			for _, values := range []map[string]float64{all[i].Values, all[i].Base, all[i].Override} {
 				cell := "-"
 				if v, ok := values[k.key]; ok {
@@ -83,4 +90,20 @@ func (a *app) showLevels(quotas kadm.DescribedClientQuotas, all []leveledQuota) 
 	}
 	table(a.out, "", rows)
 	return nil
+}
+
+// leveledKeys are those with a column: bytes always, the others when somebody
+// has one.
+func leveledKeys(all []leveledQuota) []quotaKey {
+	keys := slices.Clone(quotaKeys[:2])
+	for _, k := range quotaKeys[2:] {
+		if slices.ContainsFunc(all, func(l leveledQuota) bool {
+			_, holds := l.Values[k.key]
+			_, based := l.Base[k.key]
+			return holds || based
+		}) {
+			keys = append(keys, k)
+		}
+	}
+	return keys
 }

@@ -7,26 +7,31 @@ import (
 	"github.com/spf13/cobra"
 
 	"kaasd/internal/admin"
+	"kaasd/internal/quota"
 )
 
 func newQuotaResolve(a *app) *cobra.Command {
 	var page pageFlag
-	var user, clientID string
 	c := &cobra.Command{
 		Use:   "resolve",
-		Short: "say which limits hold for a user and client id, and why",
+		Short: "say which limits hold for a user, client id or address, and why",
 		Args:  noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if !c.Flags().Changed("user") && !c.Flags().Changed("client-id") {
-				return usagef("for whom? (--user, --client-id, or both)")
+			whom := url.Values{}
+			for flag, parameter := range map[string]string{"user": "user", "client-id": "client_id", "ip": "ip"} {
+				if c.Flags().Changed(flag) {
+					whom.Set(parameter, c.Flag(flag).Value.String())
+				}
+			}
+			if len(whom) == 0 {
+				return usagef("for whom? (--user, --client-id, --ip)")
 			}
 			base, err := page.base(a)
 			if err != nil {
 				return err
 			}
-			target := base + "/v1/quotas/resolve?" + url.Values{"user": {user}, "client_id": {clientID}}.Encode()
 			var r admin.Resolution
-			raw, err := getDocument(c.Context(), target, &r)
+			raw, err := getDocument(c.Context(), base+"/v1/quotas/resolve?"+whom.Encode(), &r)
 			if err != nil {
 				return err
 			}
@@ -34,31 +39,57 @@ func newQuotaResolve(a *app) *cobra.Command {
 				a.printf("%s", raw)
 				return nil
 			}
+			if !whom.Has("user") && whom.Has("client_id") {
+				a.note("of user %s (--user names another)", *r.User)
+			}
 			a.showResolution(r)
 			return nil
 		},
 	}
 	page.add(c)
-	c.Flags().StringVar(&user, "user", "", "the user (ANONYMOUS without a log-in)")
-	c.Flags().StringVar(&clientID, "client-id", "", "the client id")
+	c.Flags().String("user", "", "the user (ANONYMOUS without a log-in)")
+	c.Flags().String("client-id", "", "the client id")
+	c.Flags().String("ip", "", "the address that connections come from")
 	return c
 }
 
 func (a *app) showResolution(r admin.Resolution) {
+	if len(r.Quotas) == 0 {
+		a.note("no quotas of addresses here (quota.model=kafka has them)")
+		return
+	}
 	rows := [][]string{{"QUOTA", "LIMIT", "LEVEL", "SOURCE", "SHARED BY"}}
-	var hidden []string
+	var hidden string
 	for _, q := range r.Quotas {
-		limit := "none"
-		if q.Limit != nil {
-			limit = formatQuota(q.Quota, *q.Limit)
-		}
-		rows = append(rows, []string{q.Quota, limit, orElse(q.Level, "-"), orElse(q.Source, "-"), orElse(q.SharedBy, "-")})
+		rows = append(rows, []string{q.Quota, limitCell(q), orElse(q.Level, "-"), orElse(q.Source, "-"), orElse(q.SharedBy, "-")})
 		for _, h := range q.Hidden {
-			hidden = append(hidden, fmt.Sprintf("hidden: %s %s  %s  %s  (the override wins)\n", q.Quota, formatQuota(q.Quota, h.Limit), h.Level, h.Source))
+			hidden += fmt.Sprintf("hidden: %s %s  %s  %s  (%s wins)\n", q.Quota, formatQuota(q.Quota, h.Limit), h.Level, h.Source, winner(q, h))
 		}
 	}
 	table(a.out, "", rows)
-	for _, line := range hidden {
-		a.printf("%s", line)
+	a.printf("%s", hidden)
+}
+
+// limitCell says so when a limit is kept and nobody is held to it.
+func limitCell(q quota.Resolution) string {
+	switch {
+	case q.Limit == nil:
+		return "none"
+	case !q.Enforced:
+		return formatQuota(q.Quota, *q.Limit) + " (stored, not enforced)"
 	}
+	return formatQuota(q.Quota, *q.Limit)
+}
+
+// winner is what keeps a value from applying: an override at its own level,
+// or the level that decides.
+func winner(q quota.Resolution, h quota.Hidden) string {
+	overridden := q.Limit == nil || q.Level == h.Level
+	for _, other := range q.Hidden {
+		overridden = overridden || other.Level == h.Level && other.Source != h.Source
+	}
+	if overridden && h.Source == "base" {
+		return "the override"
+	}
+	return q.Level
 }

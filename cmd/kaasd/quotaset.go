@@ -2,17 +2,22 @@ package main
 
 import (
 	"context"
+	"fmt"
+	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/twmb/franz-go/pkg/kadm"
+
+	"kaasd/internal/kafka"
 )
 
 // alteration is one change of one entity's quotas, as asked for.
 type alteration struct {
 	entity kadm.ClientQuotaEntity
 	ops    []kadm.AlterClientQuotaOp
-	dryRun bool
+	old    map[string]float64 // what holds before it
+	new    map[string]float64 // what holds after it; nil: not known
 }
 
 func newQuotaSet(a *app) *cobra.Command {
@@ -27,6 +32,7 @@ func newQuotaAlter(a *app, use, short string, parse func([]string, kadm.ClientQu
 	var client clientFlags
 	var who entityFlags
 	var change alteration
+	var dryRun bool
 	c := &cobra.Command{Use: use, Short: short, RunE: func(c *cobra.Command, args []string) (err error) {
 		if change.entity, err = who.oneEntity(c); err != nil {
 			return err
@@ -39,11 +45,11 @@ func newQuotaAlter(a *app, use, short string, parse func([]string, kadm.ClientQu
 			return err
 		}
 		defer r.Close()
-		return a.alter(c.Context(), r, change)
+		return a.alter(c.Context(), r, change, dryRun)
 	}}
 	client.add(c)
 	who.add(c)
-	c.Flags().BoolVar(&change.dryRun, "dry-run", false, "check, change nothing")
+	c.Flags().BoolVar(&dryRun, "dry-run", false, "check, change nothing")
 	return c
 }
 
@@ -100,30 +106,57 @@ func onlyOnce(ops []kadm.AlterClientQuotaOp) error {
 }
 
 // alter looks at what holds, changes it, and says both.
-func (a *app) alter(ctx context.Context, r *remote, change alteration) error {
-	before, err := r.describe(ctx, change.entity)
+func (a *app) alter(ctx context.Context, r *remote, change alteration, dryRun bool) error {
+	var err error
+	if change.old, err = r.values(ctx, change.entity); err != nil {
+		return err
+	}
+	refused, err := r.alter(ctx, []alteration{change}, dryRun)
 	if err != nil {
 		return err
 	}
-	old := map[string]float64{}
-	for _, q := range before {
-		old = valuesOf(q)
+	for _, err := range refused {
+		return err
 	}
-	entries := []kadm.AlterClientQuotaEntry{{Entity: change.entity, Ops: change.ops}}
+	if !dryRun {
+		if change.new, err = r.values(ctx, change.entity); err != nil {
+			return err
+		}
+	}
+	return a.showAlteration(change, dryRun)
+}
+
+// values are the quotas of one entity.
+func (r *remote) values(ctx context.Context, e kadm.ClientQuotaEntity) (map[string]float64, error) {
+	quotas, err := r.describe(ctx, e)
+	values := map[string]float64{}
+	for _, q := range quotas {
+		values = valuesOf(q)
+	}
+	return values, err
+}
+
+// alter sends changes in one request, and gives the refusals by entity.
+func (r *remote) alter(ctx context.Context, changes []alteration, dryRun bool) (map[kafka.Entity]error, error) {
+	var entries []kadm.AlterClientQuotaEntry
+	for _, c := range changes {
+		entries = append(entries, kadm.AlterClientQuotaEntry{Entity: c.entity, Ops: c.ops})
+	}
 	send := r.AlterClientQuotas
-	if change.dryRun {
+	if dryRun {
 		send = r.ValidateAlterClientQuotas
 	}
 	results, err := send(ctx, entries)
 	if err != nil {
-		return r.failed("the change", err)
+		return nil, r.failed("the change", err)
 	}
+	refused := map[kafka.Entity]error{}
 	for _, result := range results {
 		if result.Err != nil {
-			return refusedWith(r.address, "the change", result.Err, result.ErrMessage)
+			refused[entityKey(result.Entity)] = refusedWith(r.address, "the change", result.Err, result.ErrMessage)
 		}
 	}
-	return a.showAlteration(change, old)
+	return refused, nil
 }
 
 // changed is one key of an alteration, for JSON; null is no quota.
@@ -131,26 +164,39 @@ type changed struct {
 	Key string   `json:"key"`
 	Old *float64 `json:"old"`
 	New *float64 `json:"new"`
+
+	fromFile bool // what shows again where a value was removed
 }
 
-func (a *app) showAlteration(change alteration, old map[string]float64) error {
+func (c alteration) changes() []changed {
 	var all []changed
-	for _, op := range change.ops {
-		c := changed{Key: op.Key}
-		if v, ok := old[op.Key]; ok {
-			c.Old = &v
+	for _, op := range c.ops {
+		change := changed{Key: op.Key}
+		if v, ok := c.old[op.Key]; ok {
+			change.Old = &v
 		}
 		if !op.Remove {
-			c.New = &op.Value
+			change.New = &op.Value
+		} else if v, shows := c.new[op.Key]; shows && v != c.old[op.Key] { // the same is what other brokers show for a moment
+			change.New, change.fromFile = &v, true
 		}
-		all = append(all, c)
+		all = append(all, change)
 	}
+	return all
+}
+
+func (a *app) showAlteration(c alteration, dryRun bool) error {
 	if a.json() {
-		return a.document(map[string]any{"entity": components(change.entity), "changes": all, "applied": !change.dryRun})
+		return a.document(map[string]any{"entity": components(c.entity), "changes": c.changes(), "applied": !dryRun})
 	}
-	a.printf("%s\n", entityText(change.entity))
-	table(a.out, "  ", alterationRows(all, change.dryRun))
+	c.show(a.out, dryRun)
 	return nil
+}
+
+// show writes the entity and, below it, what its quotas become.
+func (c alteration) show(w io.Writer, dryRun bool) {
+	fmt.Fprintf(w, "%s\n", printable(entityText(c.entity)))
+	table(w, "  ", alterationRows(c.changes(), dryRun))
 }
 
 func alterationRows(all []changed, dryRun bool) [][]string {
@@ -162,8 +208,11 @@ func alterationRows(all []changed, dryRun bool) [][]string {
 	for _, c := range all {
 		old := quotaOrNone(c.Key, c.Old)
 		text := old + strings.Repeat(" ", widest-len(old)) + " -> " + quotaOrNone(c.Key, c.New)
-		if dryRun {
+		switch {
+		case dryRun:
 			text += "   (not applied: --dry-run)"
+		case c.fromFile:
+			text += "   (from the credentials file)"
 		}
 		rows = append(rows, []string{c.Key + " ", text})
 	}

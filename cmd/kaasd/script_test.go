@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"strings"
@@ -40,14 +41,27 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		UpdateScripts:       *rewrite,
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"up": up, "signal": sendSignal, "down": down, "log": waitForLog, "produce": produce,
-		},
+		Cmds:                scriptCommands(),
 		Setup: func(e *testscript.Env) error {
 			e.Values[daemonKey{}] = new(*process)
+			screenSetup(e)
 			return nil
 		},
 	})
+}
+
+// screenCommands are there where terminals are made as on Linux.
+var (
+	screenCommands map[string]func(*testscript.TestScript, bool, []string)
+	screenSetup    = func(*testscript.Env) {}
+)
+
+func scriptCommands() map[string]func(*testscript.TestScript, bool, []string) {
+	all := map[string]func(*testscript.TestScript, bool, []string){
+		"up": up, "signal": sendSignal, "down": down, "log": waitForLog, "produce": produce,
+	}
+	maps.Copy(all, screenCommands)
+	return all
 }
 
 type daemonKey struct{}

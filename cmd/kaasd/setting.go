@@ -106,8 +106,15 @@ func (f *optionFlag) Set(text string) error { f.text = text; return nil }
 func (f *optionFlag) Type() string { return f.kind }
 
 // gather collects what flags, variables and file say. c may be nil: no flags.
+// It looks twice: listeners have settings of their own, which are known when
+// the listeners are.
 func (a *app) gather(c *cobra.Command) (*given, error) {
-	g := &given{table: options(), values: map[string]value{}}
+	first, _ := a.gatherInto(options(), c)
+	return a.gatherInto(append(options(), first.listenerOptions()...), c)
+}
+
+func (a *app) gatherInto(table []option, c *cobra.Command) (*given, error) {
+	g := &given{table: table, values: map[string]value{}}
 	variables := a.variables()
 	path, must := configPath(c, variables)
 	err := errors.Join(g.takeFile(path, must), g.takeVariables(variables))

@@ -17,6 +17,7 @@ import (
 	"github.com/prometheus/common/expfmt"
 	"go.uber.org/zap"
 
+	"kaasd/internal/kafka"
 	"kaasd/internal/quota"
 )
 
@@ -38,12 +39,18 @@ func house() Deps {
 		Quotas: func(quota.StatusFilter, time.Time) Quotas {
 			return Quotas{AsOf: at, WindowSeconds: 11, Entities: []quota.EntityStatus{{
 				Entity: quota.EntityName{ClientID: &client}, Level: "client-id", MutedConnections: 1,
-				Quotas: map[string]quota.QuotaStatus{"produce": {Limit: &limit, Source: "override", Unit: "bytes/s", Enforced: true, Rate: 1047552, Utilisation: 0.999,
+				Quotas: map[string]quota.QuotaStatus{"produce": {Limit: &limit, Source: "override", Unit: "bytes/s", Enforced: true, Rate: 1047552, Utilisation: 0.999, MutedConnections: 1, Requests: 20,
 					ThrottledRequests: 14, ThrottleSeconds: 13.6, LastThrottleMs: 940, LastThrottledAt: &at}},
 			}}}
 		},
-		Resolve: func(user, clientID string) Resolution {
-			return Resolution{User: user, ClientID: clientID, Quotas: []quota.Resolution{{Quota: "produce", Limit: &limit, Level: "user", SharedBy: "all clients of " + user}}}
+		Resolve: func(user, clientID string) []quota.Resolution {
+			return []quota.Resolution{{Quota: "produce", Limit: &limit, Unit: "bytes/s", Level: "user", SharedBy: "all clients of " + user, Enforced: true}}
+		},
+		ResolveAddress: func(ip string) ([]quota.Resolution, error) {
+			if ip == "nowhere" {
+				return nil, kafka.Errorf(kafka.InvalidRequest, "%q is not an address", ip)
+			}
+			return []quota.Resolution{{Quota: "connection", Unit: "connections/s", Level: "none", Enforced: true}}, nil
 		},
 		Reload:  func(context.Context) (string, error) { return "credentials reloaded: 2 users", nil },
 		Metrics: prometheus.NewRegistry(),
@@ -118,7 +125,12 @@ func TestPages(t *testing.T) {
 		{"filter misspelt", "GET", "/v1/quotas?usr=a", Options{}, house(), 400, `unknown parameter "usr"`},
 		{"filter with a bad limit", "GET", "/v1/quotas?limit=0", Options{}, house(), 400, `limit="0" is not a whole number above zero`},
 		{"filter with a bad switch", "GET", "/v1/quotas?throttled=2", Options{}, house(), 400, `throttled="2" is not true or false`},
+		{"filter said twice", "GET", "/v1/quotas?user=a&user=b", Options{}, house(), 400, "parameter user stands twice\n"},
+		{"filter badly escaped", "GET", "/v1/quotas?user=%zz", Options{}, house(), 400, `the parameters are badly escaped: invalid URL escape "%zz"`},
 		{"resolve", "GET", "/v1/quotas/resolve?user=alice&client_id=b", Options{}, house(), 200, `"shared_by":"all clients of alice"`},
+		{"resolve nobody", "GET", "/v1/quotas/resolve", Options{}, house(), 400, "whose limits? (user=, client_id= or ip=)\n"},
+		{"resolve misspelt", "GET", "/v1/quotas/resolve?client-id=b", Options{}, house(), 400, `unknown parameter "client-id" (known: user, client_id, ip)`},
+		{"resolve no address", "GET", "/v1/quotas/resolve?ip=nowhere", Options{}, house(), 400, "\"nowhere\" is not an address\n"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -136,9 +148,26 @@ func TestPages(t *testing.T) {
 func TestQuotasDocument(t *testing.T) {
 	want := `{"as_of":"2026-11-30T12:00:00Z","window_seconds":11,"entities":[{"entity":{"client_id":"loadgen"},"level":"client-id","muted_connections":1,` +
 		`"quotas":{"produce":{"limit":1048576,"source":"override","unit":"bytes/s","enforced":true,"rate":1047552,"utilisation":0.999,"debt":0,` +
-		`"throttled_requests":14,"throttle_seconds":13.6,"last_throttle_ms":940,"last_throttled_at":"2026-11-30T12:00:00Z"}}}]}` + "\n"
+		`"muted_connections":1,"requests":20,"throttled_requests":14,"throttle_seconds":13.6,"last_throttle_ms":940,"last_throttled_at":"2026-11-30T12:00:00Z"}}}]}` + "\n"
 	if diff := cmp.Diff(want, body(t, ask(t, Options{}, house(), "GET", "/v1/quotas"))); diff != "" {
 		t.Errorf("/v1/quotas (-want +got):\n%s", diff)
+	}
+}
+
+func TestResolveDocument(t *testing.T) {
+	tests := []struct{ query, want string }{
+		{"user=alice&ip=::1", `{"user":"alice","ip":"::1","quotas":[` +
+			`{"quota":"produce","limit":1048576,"unit":"bytes/s","level":"user","shared_by":"all clients of alice","enforced":true},` +
+			`{"quota":"connection","limit":null,"unit":"connections/s","level":"none","enforced":true}]}`},
+		{"ip=::1", `{"ip":"::1","quotas":[{"quota":"connection","limit":null,"unit":"connections/s","level":"none","enforced":true}]}`},
+		{"client_id=", `{"user":"ANONYMOUS","client_id":"","quotas":[{"quota":"produce","limit":1048576,"unit":"bytes/s","level":"user","shared_by":"all clients of ANONYMOUS","enforced":true}]}`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.query, func(t *testing.T) {
+			if diff := cmp.Diff(tt.want+"\n", body(t, ask(t, Options{}, house(), "GET", "/v1/quotas/resolve?"+tt.query))); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
 	}
 }
 
@@ -146,12 +175,12 @@ func TestQuotasFilter(t *testing.T) {
 	var got quota.StatusFilter
 	d := house()
 	d.Quotas = func(f quota.StatusFilter, _ time.Time) Quotas { got = f; return Quotas{} }
-	r := ask(t, Options{}, d, "GET", "/v1/quotas?user=CN%3Da%2CO%3Dx&client_id=&throttled=true&limit=5")
+	r := ask(t, Options{}, d, "GET", "/v1/quotas?user=CN%3Da%2CO%3Dx&client_id=&ip=::1&throttled=true&limit=5")
 	if text := body(t, r); !strings.Contains(text, `"entities":[]`) {
 		t.Errorf("no entities = %s, want an empty list", text)
 	}
-	user, client := "CN=a,O=x", ""
-	if diff := cmp.Diff(quota.StatusFilter{User: &user, ClientID: &client, Throttled: true, Limit: 5}, got); diff != "" {
+	user, client, address := "CN=a,O=x", "", "::1"
+	if diff := cmp.Diff(quota.StatusFilter{User: &user, ClientID: &client, IP: &address, Throttled: true, Limit: 5}, got); diff != "" {
 		t.Errorf("filter (-want +got):\n%s", diff)
 	}
 }

@@ -8,7 +8,7 @@
 //	/metrics             Prometheus, OpenMetrics when asked for
 //	/v1/status           what runs here
 //	/v1/quotas           entities with a setting or live accounting
-//	/v1/quotas/resolve   which limits hold for a user and a client id, and why
+//	/v1/quotas/resolve   which limits hold for a client or an address, and why
 //	/-/reload            POST: read the credentials file again
 //	/debug/pprof/        Go's profiles, when turned on
 //

@@ -27,8 +27,8 @@ func (s *Server) index() []page {
 		{"/readyz", false, "200 when clients should come; ?verbose lists the checks", s.readyz},
 		{"/metrics", false, "Prometheus metrics", s.metrics()},
 		{"/v1/status", false, "what runs here", s.status},
-		{"/v1/quotas", false, "quota entities and their use; ?user= ?client_id= ?throttled=true ?limit=", s.quotas},
-		{"/v1/quotas/resolve", false, "which limits hold; ?user= &client_id=", s.resolve},
+		{"/v1/quotas", false, "quota entities and their use; ?user= ?client_id= ?ip= ?throttled=true ?limit=", s.quotas},
+		{"/v1/quotas/resolve", false, "which limits hold, and why; ?user= ?client_id= ?ip=", s.resolve},
 		{"/-/reload", true, "POST: read the credentials file again", s.reload},
 	}
 	if s.o.Pprof {

@@ -31,8 +31,10 @@ type Deps struct {
 	Checks func() []Check
 	Status func() Status
 	Quotas func(f quota.StatusFilter, now time.Time) Quotas
-	// Resolve says which limits hold for a client.
-	Resolve func(user, clientID string) Resolution
+	// Resolve says which limits hold for a client, ResolveAddress which for
+	// the connections of an address; its error is about the text.
+	Resolve        func(user, clientID string) []quota.Resolution
+	ResolveAddress func(ip string) ([]quota.Resolution, error)
 	// Reload reads the credentials file again and gives the result in words.
 	Reload  func(ctx context.Context) (string, error)
 	Metrics prometheus.Gatherer

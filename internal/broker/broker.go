@@ -52,7 +52,7 @@ func New(cfg Config, log *zap.Logger) (*Broker, error) {
 	b := &Broker{cfg: cfg, log: log, started: time.Now(), reg: prometheus.NewRegistry(), ready: make(chan struct{})}
 	registerProcessMetrics(b.reg)
 	admin.RegisterMetrics(b.reg, cfg.Build, b.serving.Load)
-	b.quotas = quota.New(quota.UserModel(), quota.Options{Idle: cfg.Quota.Idle, MaxEntities: cfg.Quota.MaxEntities}, log, b.reg)
+	b.quotas = b.newQuotas()
 	if err := b.openCredentials(); err != nil {
 		return nil, err
 	}

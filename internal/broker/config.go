@@ -9,8 +9,10 @@ import (
 
 	"kaasd/internal/admin"
 	"kaasd/internal/kafka"
+	"kaasd/internal/quota"
 	"kaasd/internal/server"
 	"kaasd/internal/storage"
+	"kaasd/internal/storage/vfs"
 )
 
 // InMemory is the data folder of a broker that keeps nothing on disk.
@@ -79,6 +81,7 @@ type Storage struct {
 	FlushInterval time.Duration // log.flush.interval.ms
 	FlushThreads  int           // log.flush.threads
 	DiskReserve   int64         // bytes (log.disk.reserve)
+	FS            vfs.FS        // what the data folder is on; nil: the machine's
 }
 
 // Network is what connections may take.
@@ -93,10 +96,21 @@ type Network struct {
 
 // Quota is how quotas are enforced.
 type Quota struct {
-	Model       string        // quota.model: user
+	Model       string        // quota.model: user, kafka
+	Windows     quota.Windows // quota.window.*, controller.quota.window.*
 	Idle        time.Duration // quota.idle
 	MaxEntities int           // metrics.max.entities
+	KafkaNames  bool          // metrics.kafka.names
 }
+
+// The values of quota.model.
+const (
+	userModel  = "user"
+	kafkaModel = "kafka"
+)
+
+// longestBurst is the most that the windows of a quota may last together.
+const longestBurst = 24 * time.Hour
 
 // Default is the configuration of a bare binary: localhost only.
 func Default() Config {
@@ -108,11 +122,16 @@ func Default() Config {
 		HTTP:            HTTP{Listen: "localhost:9404"},
 		Storage:         Storage{Flush: storage.FlushInterval, FlushInterval: time.Second, FlushThreads: 16, DiskReserve: 256 << 20},
 		Network:         defaultNetwork(),
-		Quota:           Quota{Model: "user", Idle: time.Hour, MaxEntities: 500},
+		Quota:           defaultQuota(),
 		Properties:      map[string]string{},
 		LogLevel:        "info",
 		ShutdownTimeout: 30 * time.Second,
 	}
+}
+
+func defaultQuota() Quota {
+	o := quota.DefaultOptions()
+	return Quota{Model: userModel, Windows: quota.DefaultWindows(), Idle: o.Idle, MaxEntities: o.MaxEntities, KafkaNames: o.KafkaNames}
 }
 
 func defaultNetwork() Network {
@@ -137,15 +156,13 @@ func (c Config) Validate() error {
 	}
 	check(c.NodeID >= 0, "node.id: %d is below 0", c.NodeID)
 	check(c.DataDir != "", "data.dir: a folder is needed (%s keeps everything in memory)", InMemory)
-	check(c.Quota.Model == "user", "quota.model: %q is not available in this version (user is)", c.Quota.Model)
-	check(c.Quota.Idle > 0, "quota.idle: %v is not above zero", c.Quota.Idle)
-	check(c.Quota.MaxEntities >= 0, "metrics.max.entities: %d is below 0", c.Quota.MaxEntities)
 	check(c.Storage.FlushInterval > 0, "log.flush.interval.ms: %d is not above zero", c.Storage.FlushInterval.Milliseconds())
 	check(c.Storage.FlushThreads > 0, "log.flush.threads: %d is not above zero", c.Storage.FlushThreads)
 	check(c.Storage.DiskReserve >= 0, "log.disk.reserve: %d is below 0", c.Storage.DiskReserve)
 	check(c.MemoryLimit >= 0, "memory.limit: %d is below 0", c.MemoryLimit)
 	check(c.ShutdownDelay >= 0, "shutdown.delay: %v is below 0", c.ShutdownDelay)
 	check(c.ShutdownTimeout > 0, "shutdown.timeout: %v is not above zero", c.ShutdownTimeout)
+	wrong = append(wrong, c.Quota.check()...)
 	wrong = append(wrong, c.checkListeners()...)
 	wrong = append(wrong, c.Network.check()...)
 	return errors.Join(wrong...)
@@ -183,6 +200,34 @@ func (c Config) checkListeners() []error {
 
 func endsWithZeroPort(address string) bool {
 	return len(address) > 1 && address[len(address)-2:] == ":0"
+}
+
+func (q Quota) check() []error {
+	var wrong []error
+	if q.Model != userModel && q.Model != kafkaModel {
+		wrong = append(wrong, fmt.Errorf("quota.model: %q is not one of %s, %s", q.Model, userModel, kafkaModel))
+	}
+	for _, w := range []struct {
+		prefix string
+		num    int
+		size   time.Duration
+	}{{"quota.window", q.Windows.Num, q.Windows.Size}, {"controller.quota.window", q.Windows.MutationNum, q.Windows.MutationSize}} {
+		switch {
+		case w.num < 1:
+			wrong = append(wrong, fmt.Errorf("%s.num: %d is below 1", w.prefix, w.num))
+		case w.size < time.Second:
+			wrong = append(wrong, fmt.Errorf("%s.size.seconds: %v is below one second", w.prefix, w.size))
+		case w.size > longestBurst/time.Duration(w.num):
+			wrong = append(wrong, fmt.Errorf("%s.num: %d windows of %v are more than %v", w.prefix, w.num, w.size, longestBurst))
+		}
+	}
+	if q.Idle <= 0 {
+		wrong = append(wrong, fmt.Errorf("quota.idle: %v is not above zero", q.Idle))
+	}
+	if q.MaxEntities < 0 {
+		wrong = append(wrong, fmt.Errorf("metrics.max.entities: %d is below 0", q.MaxEntities))
+	}
+	return wrong
 }
 
 func (n Network) check() []error {

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"kaasd/internal/broker"
+	"kaasd/internal/quota"
 	"kaasd/internal/server"
 )
 
@@ -22,7 +23,8 @@ func TestValidate(t *testing.T) {
 	c := broker.Default()
 	c.NodeID = -1
 	c.DataDir = ""
-	c.Quota.Model = "kafka"
+	c.Quota.Model = "redpanda"
+	c.Quota.Windows = quota.Windows{Num: 0, Size: time.Second, MutationNum: 1 << 31, MutationSize: 1 << 31 * time.Second}
 	c.Quota.Idle = 0
 	c.Storage.FlushThreads = 0
 	c.ShutdownDelay = -time.Second
@@ -35,10 +37,12 @@ func TestValidate(t *testing.T) {
 	want := []string{
 		"node.id: -1 is below 0",
 		"data.dir: a folder is needed (:memory: keeps everything in memory)",
-		`quota.model: "kafka" is not available in this version (user is)`,
-		"quota.idle: 0s is not above zero",
 		"log.flush.threads: 0 is not above zero",
 		"shutdown.delay: -1s is below 0",
+		`quota.model: "redpanda" is not one of user, kafka`,
+		"quota.window.num: 0 is below 1",
+		"controller.quota.window.num: 2147483648 windows of 596523h14m8s are more than 24h0m0s",
+		"quota.idle: 0s is not above zero",
 		`sasl.enabled.mechanisms: "GSSAPI" is not one of PLAIN, SCRAM-SHA-256, SCRAM-SHA-512`,
 		"listeners: name A stands twice",
 		"listeners: address localhost:9092 stands twice",

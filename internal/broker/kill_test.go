@@ -41,6 +41,7 @@ func runChild(dir, address, flush string) {
 	cfg.Listeners = []server.Listener{{Name: "PLAINTEXT", Protocol: server.Plaintext, Address: address, Host: "127.0.0.1"}}
 	cfg.HTTP.Listen = ""
 	cfg.Storage.DiskReserve = 0
+	cfg.Quota.Model = os.Getenv("KAASD_TEST_BROKER_MODEL")
 	cfg.Properties = map[string]string{"num.partitions": strconv.Itoa(killPartitions)}
 	cfg.Storage.Flush = map[string]storage.Flush{"os": storage.FlushOS, "always": storage.FlushAlways}[flush]
 	if flush == "" || flush == "interval" {
@@ -62,6 +63,7 @@ func runChild(dir, address, flush string) {
 // folder and address.
 type killed struct {
 	dir, address string
+	model        string // quota.model
 	cmd          *exec.Cmd
 }
 
@@ -70,7 +72,7 @@ func (k *killed) start(t *testing.T) {
 	binary := os.Getenv("KAASD_BINARY")
 	if binary == "" {
 		k.cmd = exec.Command(os.Args[0])
-		k.cmd.Env = append(os.Environ(), "KAASD_TEST_BROKER_DIR="+k.dir, "KAASD_TEST_BROKER_ADDRESS="+k.address)
+		k.cmd.Env = append(os.Environ(), "KAASD_TEST_BROKER_DIR="+k.dir, "KAASD_TEST_BROKER_ADDRESS="+k.address, "KAASD_TEST_BROKER_MODEL="+k.model)
 	} else {
 		flush := os.Getenv("KAASD_FLUSH")
 		if flush == "" {
@@ -78,7 +80,7 @@ func (k *killed) start(t *testing.T) {
 		}
 		k.cmd = exec.Command(binary, "start", "--listeners", "PLAINTEXT://"+k.address, "--http-listen", "",
 			"--data-dir", k.dir, "--log-flush", flush, "--log-level", "error", "--log-disk-reserve", "0",
-			"--num-partitions", strconv.Itoa(killPartitions))
+			"--num-partitions", strconv.Itoa(killPartitions), "--quota-model", k.model)
 		k.cmd.Env = withoutSettings(os.Environ())
 	}
 	k.cmd.Stderr = os.Stderr
@@ -121,16 +123,23 @@ func (l *ledger) ack(n uint64) {
 
 const killTopic, killPartitions = "killed", 4
 
-func TestKill(t *testing.T) {
-	kills := 3
-	if s := os.Getenv("KAASD_KILLS"); s != "" {
-		n, err := strconv.Atoi(s)
-		if err != nil {
-			t.Fatalf("KAASD_KILLS=%q: %v", s, err)
-		}
-		kills = n
+// killCount is how often the broker is killed in a test.
+func killCount(t *testing.T) int {
+	t.Helper()
+	text := os.Getenv("KAASD_KILLS")
+	if text == "" {
+		return 3
 	}
-	k := &killed{dir: t.TempDir(), address: freeAddress(t)}
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatalf("KAASD_KILLS=%q: %v", text, err)
+	}
+	return n
+}
+
+func TestKill(t *testing.T) {
+	kills := killCount(t)
+	k := &killed{dir: t.TempDir(), address: freeAddress(t), model: "user"}
 	k.start(t)
 	defer func() { k.kill(t) }()
 

@@ -3,8 +3,10 @@ package broker_test
 import (
 	"flag"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -43,7 +45,8 @@ func golden(t *testing.T, name string, lines []string) {
 	}
 }
 
-// own are the families of kaasd, sorted, without those of Go and the process.
+// own are the families of kaasd, sorted, without those of Go and the process
+// and without the names of Kafka.
 func (s scraped) own() []*dto.MetricFamily {
 	var all []*dto.MetricFamily
 	for _, f := range s {
@@ -58,9 +61,9 @@ func (s scraped) own() []*dto.MetricFamily {
 func typeOf(f *dto.MetricFamily) string { return strings.ToLower(f.GetType().String()) }
 
 // used is a broker that has seen something of everything that is counted.
-func used(t *testing.T) *brokertest.Broker {
+func used(t *testing.T, changes ...func(*broker.Config)) *brokertest.Broker {
 	t.Helper()
-	b, _ := startWithFile(t, credentials(t, alice, carol))
+	b, _ := startWithFile(t, credentials(t, alice, carol), changes...)
 	p := dialAs(t, b.SASL, "alice", "a-secret")
 	admin := dial(t, b.Plain)
 	admin.alter("alice", set(kafka.ProducerByteRate, 100), set(kafka.ConsumerByteRate, 100), set(kafka.RequestPercentage, 50))
@@ -85,27 +88,70 @@ func used(t *testing.T) *brokertest.Broker {
 // The names, types and labels are what dashboards and alerts are made of: a
 // change here is one that operators notice.
 func TestMetricsAreTheListed(t *testing.T) {
-	all := scrape(t, used(t))
-	var lines []string
-	for _, f := range all.own() {
-		var labels []string
-		for _, l := range f.GetMetric()[0].GetLabel() {
-			labels = append(labels, l.GetName())
-		}
-		slices.Sort(labels)
-		lines = append(lines, fmt.Sprintf("%s %s %s", f.GetName(), typeOf(f), strings.Join(labels, ",")))
-	}
-	golden(t, "metrics.txt", lines)
+	user := scrape(t, used(t))
+	golden(t, "metrics.txt", user.families("kaasd_"))
 	for _, name := range []string{"go_goroutines", "go_memstats_heap_alloc_bytes", "process_open_fds", "process_resident_memory_bytes", "process_start_time_seconds"} {
-		if all[name] == nil {
+		if user[name] == nil {
 			t.Errorf("%s is missing", name)
 		}
+	}
+	all := scrape(t, usedOfKafka(t))
+	golden(t, "metrics-kafka.txt", all.families("kaasd_"))
+	golden(t, "metrics-kafka-names.txt", all.families("kafka_server_"))
+}
+
+// usedOfKafka is a broker of the kafka model that has seen what only that
+// counts as well.
+func usedOfKafka(t *testing.T) *brokertest.Broker {
+	t.Helper()
+	b := used(t, kafkaModel)
+	admin := dial(t, b.Plain)
+	admin.alterEntity(entityOf(named(kafka.EntityUser, anonymous), named(kafka.EntityClientID, "busy")), set(kafka.ProducerByteRate, 100),
+		set(kafka.ConsumerByteRate, 100), set(kafka.RequestPercentage, 1e-6), set(kafka.ControllerMutationRate, 1e-6))
+	for range 2 {
+		p := dial(t, b.Plain)
+		p.clientID = "busy"
+		p.create(7, false, map[string]int32{"made": 1}, "made")
+	}
+	return b
+}
+
+// families are those whose names begin so, with their types and labels.
+func (s scraped) families(prefix string) []string {
+	var lines []string
+	for name, f := range s {
+		if !strings.HasPrefix(name, prefix) {
+			continue
+		}
+		labels := map[string]bool{}
+		for _, m := range f.GetMetric() {
+			for _, l := range m.GetLabel() {
+				labels[l.GetName()] = true
+			}
+		}
+		lines = append(lines, fmt.Sprintf("%s %s %s", name, typeOf(f), strings.Join(slices.Sorted(maps.Keys(labels)), ",")))
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+// Kafka's names are there unless they are turned off.
+func TestKafkaNamesCanBeTurnedOff(t *testing.T) {
+	b := used(t, kafkaModel, func(c *broker.Config) { c.Quota.KafkaNames = false })
+	if got := scrape(t, b).families("kafka_"); len(got) != 0 {
+		t.Errorf("got %q", got)
 	}
 }
 
 // Series whose labels are known beforehand are there from the start with 0.
 func TestMetricsExistFromTheStart(t *testing.T) {
-	b := brokertest.Start(t)
+	for name, model := range map[string]func(*broker.Config){"metrics-start.txt": userModel, "metrics-kafka-start.txt": kafkaModel} {
+		t.Run(name, func(t *testing.T) { metricsExistFromTheStart(t, name, model) })
+	}
+}
+
+func metricsExistFromTheStart(t *testing.T, name string, model func(*broker.Config)) {
+	b := brokertest.Start(t, model)
 	all := scrape(t, b)
 	for _, k := range dial(t, b.Plain).versions().ApiKeys {
 		for _, name := range []string{"kaasd_requests_total", "kaasd_request_duration_seconds", "kaasd_request_errors_total"} {
@@ -132,11 +178,16 @@ func TestMetricsExistFromTheStart(t *testing.T) {
 		}
 	}
 	slices.Sort(lines)
-	golden(t, "metrics-start.txt", lines)
+	golden(t, name, lines)
 }
 
 func TestMetricsPassTheLinter(t *testing.T) {
-	all := scrape(t, used(t))
+	t.Run("user", func(t *testing.T) { metricsPassTheLinter(t, used(t)) })
+	t.Run("kafka", func(t *testing.T) { metricsPassTheLinter(t, usedOfKafka(t)) })
+}
+
+func metricsPassTheLinter(t *testing.T, b *brokertest.Broker) {
+	all := scrape(t, b)
 	problems, err := promlint.NewWithMetricFamilies(all.own()).Lint()
 	if err != nil {
 		t.Fatal(err)
@@ -347,6 +398,66 @@ func TestClientsCannotMintSeries(t *testing.T) {
 				t.Errorf("a label has %d bytes", len(l.GetValue()))
 			}
 		}
+	}
+}
+
+// Under a default quota every client id has a bucket of its own, and all of
+// them together no more series than are set; what was charged adds up.
+func TestClientIDsUnderADefaultAreBounded(t *testing.T) {
+	b := brokertest.Start(t, kafkaModel)
+	admin := dial(t, b.Plain)
+	admin.newTopic("t")
+	admin.alterEntity(entityOf(byDefault(kafka.EntityClientID)), set(kafka.ProducerByteRate, 100), set(kafka.ConsumerByteRate, 1e9), set(kafka.RequestPercentage, 1e6))
+	random := rand.New(rand.NewPCG(5, 6))
+	const clients, throttled = 10_000, 600
+	one := batch(10)
+	p := dial(t, b.Plain)
+	for i := range clients {
+		id := make([]byte, 8+random.IntN(100))
+		for j := range id {
+			id[j] = byte(random.Uint32())
+		}
+		p.clientID = string(id)
+		p.send(9, produceRequest("t", 1, one))
+		if i%100 == 99 {
+			for range 100 {
+				var resp message.ProduceResponse
+				p.read(&resp)
+				if resp.ThrottleTimeMs != 0 {
+					t.Fatalf("a client that comes for the first time is throttled for %d ms", resp.ThrottleTimeMs)
+				}
+			}
+		}
+	}
+	for i := range throttled {
+		late := dial(t, b.Plain)
+		late.clientID = fmt.Sprintf("late-%d", i)
+		late.overdraw("t")
+		_ = late.Close()
+	}
+	status, body := page(t, b, "/metrics")
+	if status != http.StatusOK || len(body) > 5<<20 {
+		t.Errorf("a scrape: %d, %d bytes", status, len(body))
+	}
+	all := scrape(t, b)
+	for name, f := range all {
+		if strings.HasPrefix(name, "kafka_server_") && len(f.GetMetric()) > 501 {
+			t.Errorf("%s has %d series", name, len(f.GetMetric()))
+		}
+	}
+	for family, n := range all.perFamily("produce") {
+		if n > 501 {
+			t.Errorf("%s has %d series", family, n)
+		}
+	}
+	if got := all.sum("kaasd_quota_entity_throttled_requests_total", "quota", "produce"); got != throttled {
+		t.Errorf("%v throttled requests are told, there were %d", got, throttled)
+	}
+	if got := all.sum("kaasd_quota_checks_total", "quota", "produce", "level", "client-default"); got != clients+throttled {
+		t.Errorf("%v decisions at the level of the default, there were %d", got, clients+throttled)
+	}
+	if got := all.sum("kaasd_quota_tracked_entities", "quota", "produce"); got != clients+throttled+1 { // and the admin's
+		t.Errorf("%v buckets, there are %d clients", got, clients+throttled+1)
 	}
 }
 

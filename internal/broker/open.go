@@ -48,7 +48,10 @@ func (b *Broker) close() {
 func (b *Broker) openStorage() error {
 	o := segment.DefaultOptions()
 	o.Dir, o.NodeID, o.ClusterID = b.cfg.DataDir, int32(b.cfg.NodeID), b.cfg.ClusterID
-	if b.cfg.DataDir == InMemory {
+	switch {
+	case b.cfg.Storage.FS != nil:
+		o.FS = b.cfg.Storage.FS
+	case b.cfg.DataDir == InMemory:
 		o.FS = vfs.Memory()
 	}
 	b.folder = o.FS
@@ -67,16 +70,18 @@ func (b *Broker) openStorage() error {
 	if err := b.checkMetadata(log); err != nil {
 		return &BadFile{err}
 	}
-	properties, err := metadata.ParseProperties(b.cfg.properties())
+	names := b.cfg.listenerNames()
+	properties, err := metadata.ParseProperties(b.cfg.properties(), names)
 	if err != nil {
 		return err
 	}
 	b.metadata, err = metadata.Open(context.Background(), log, metadata.Options{
-		NodeID: b.cfg.NodeID, Properties: properties, Flush: b.cfg.Storage.Flush, FlushInterval: b.cfg.Storage.FlushInterval,
+		NodeID: b.cfg.NodeID, Listeners: names, Properties: properties, Flush: b.cfg.Storage.Flush, FlushInterval: b.cfg.Storage.FlushInterval,
 	}, b.log, b.reg)
 	if err != nil {
 		return &BadFile{err}
 	}
+	b.openQuotas()
 	b.settleLogs()
 	b.reg.MustRegister(newLogSizes(b.sizes))
 	return nil
@@ -169,7 +174,7 @@ func (b *Broker) authorizer() (auth.Authorizer, error) {
 
 func (b *Broker) openSockets() error {
 	o := server.DefaultOptions()
-	o.Listeners = b.cfg.Listeners
+	o.Listeners, o.Admitter = b.cfg.Listeners, admitter{b.quotas}
 	n := b.cfg.Network
 	o.MaxConnections, o.MaxConnectionsPerIP = n.MaxConnections, n.MaxConnectionsPerIP
 	o.IdleTimeout, o.WriteTimeout = n.IdleTimeout, n.WriteTimeout

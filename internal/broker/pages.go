@@ -15,11 +15,12 @@ import (
 // is being recovered.
 func (b *Broker) pages() admin.Deps {
 	return admin.Deps{
-		Alive:   b.alive,
-		Checks:  b.checks,
-		Status:  b.status,
-		Quotas:  b.quotaPage,
-		Resolve: b.resolution,
+		Alive:          b.alive,
+		Checks:         b.checks,
+		Status:         b.status,
+		Quotas:         b.quotaPage,
+		Resolve:        b.quotas.Resolve,
+		ResolveAddress: b.quotas.ResolveAddress,
 		Reload: func(context.Context) (string, error) {
 			r := b.credentials.Reload(credstore.TriggerHTTP)
 			return r.String(), r.Err
@@ -126,10 +127,6 @@ func credentialsPage(s credstore.Status) admin.Credentials {
 
 func (b *Broker) quotaPage(f quota.StatusFilter, now time.Time) admin.Quotas {
 	return admin.Quotas{AsOf: now, WindowSeconds: quota.RateWindow.Seconds(), Entities: b.quotas.Status(now, f)}
-}
-
-func (b *Broker) resolution(user, clientID string) admin.Resolution {
-	return admin.Resolution{User: user, ClientID: clientID, Quotas: b.quotas.Resolve(user, clientID)}
 }
 
 // settings is how many entities have a quota.

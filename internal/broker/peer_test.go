@@ -39,7 +39,7 @@ func eventually(t *testing.T, what string, holds func() bool) {
 
 // peer is a client that says exactly what it is told to, by hand.
 type peer struct {
-	t *testing.T
+	t testing.TB
 	net.Conn
 	clientID    string
 	anonymous   bool // no client id at all
@@ -53,7 +53,7 @@ type asked struct {
 	correlation int32
 }
 
-func dial(t *testing.T, address string) *peer {
+func dial(t testing.TB, address string) *peer {
 	t.Helper()
 	conn, err := net.Dial("tcp", address)
 	if err != nil {
@@ -64,7 +64,7 @@ func dial(t *testing.T, address string) *peer {
 }
 
 // apiOf finds the API by the type of its request or response.
-func apiOf(t *testing.T, m codec.Message) message.API {
+func apiOf(t testing.TB, m codec.Message) message.API {
 	t.Helper()
 	for _, api := range message.APIs() {
 		if kind := reflect.TypeOf(m); kind == reflect.TypeOf(api.NewRequest()) || kind == reflect.TypeOf(api.NewResponse()) {
@@ -98,6 +98,28 @@ func (p *peer) frame(version int16, m codec.Message) []byte {
 	}
 	return frame
 }
+
+// frameOf makes the bytes of the next request around a body.
+func (p *peer) frameOf(api message.API, version int16, body []byte) []byte {
+	p.t.Helper()
+	p.correlation++
+	h := codec.RequestHeader{Key: api.Key, Version: version, CorrelationID: p.correlation, ClientID: p.clientID, HasClientID: !p.anonymous}
+	head, err := codec.EncodeRequest(h, api.IsFlexible(version), noFields{})
+	if err != nil {
+		p.t.Fatalf("encode a header: %v", err)
+	}
+	if api.IsFlexible(version) {
+		head = head[:len(head)-1] // the tags of the empty body
+	}
+	frame := append(head, body...)
+	binary.BigEndian.PutUint32(frame, uint32(len(frame)-4))
+	return frame
+}
+
+// noFields is the message of an empty body.
+type noFields struct{}
+
+func (noFields) Fields(*codec.Cursor) {}
 
 func (p *peer) raw(b []byte) {
 	p.t.Helper()
@@ -147,18 +169,27 @@ func (p *peer) answer(correlation int32) []byte {
 
 func (p *peer) readFrame() []byte {
 	p.t.Helper()
+	frame, err := p.frameOrEnd()
+	if err != nil {
+		p.t.Fatalf("read an answer: %v", err)
+	}
+	return frame
+}
+
+// frameOrEnd takes one frame from a connection that may end.
+func (p *peer) frameOrEnd() ([]byte, error) {
 	if err := p.SetReadDeadline(time.Now().Add(patience)); err != nil {
-		p.t.Fatal(err)
+		return nil, err
 	}
 	var size [4]byte
 	if _, err := io.ReadFull(p, size[:]); err != nil {
-		p.t.Fatalf("read the size of an answer: %v", err)
+		return nil, fmt.Errorf("the size: %w", err)
 	}
 	frame := make([]byte, binary.BigEndian.Uint32(size[:]))
 	if _, err := io.ReadFull(p, frame); err != nil {
-		p.t.Fatalf("read an answer of %d bytes: %v", len(frame), err)
+		return nil, fmt.Errorf("%d bytes: %w", len(frame), err)
 	}
-	return frame
+	return frame, nil
 }
 
 // ended says that the broker closes the connection without another byte.

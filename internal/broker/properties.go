@@ -5,6 +5,7 @@ import (
 	"net"
 	"strconv"
 	"strings"
+	"time"
 
 	"kaasd/internal/server"
 	"kaasd/internal/storage"
@@ -31,16 +32,20 @@ func (c Config) properties() map[string]string {
 func (c Config) shown() map[string]string {
 	integer := func(n int64) string { return strconv.FormatInt(n, 10) }
 	return map[string]string{
-		"node.id":                  integer(int64(c.NodeID)),
-		"log.flush":                flushName(c.Storage.Flush),
-		"log.flush.interval.ms":    integer(c.Storage.FlushInterval.Milliseconds()),
-		"max.connections":          integer(int64(c.Network.MaxConnections)),
-		"max.connections.per.ip":   integer(int64(c.Network.MaxConnectionsPerIP)),
-		"connections.max.idle.ms":  integer(c.Network.IdleTimeout.Milliseconds()),
-		"socket.request.max.bytes": integer(int64(c.Network.MaxRequest)),
-		"queued.max.request.bytes": integer(c.Network.RequestMemory),
-		"quota.model":              c.Quota.Model,
-		"sasl.enabled.mechanisms":  strings.Join(c.SASLMechanisms, ","),
+		"node.id":                              integer(int64(c.NodeID)),
+		"quota.window.num":                     integer(int64(c.Quota.Windows.Num)),
+		"quota.window.size.seconds":            integer(int64(c.Quota.Windows.Size / time.Second)),
+		"controller.quota.window.num":          integer(int64(c.Quota.Windows.MutationNum)),
+		"controller.quota.window.size.seconds": integer(int64(c.Quota.Windows.MutationSize / time.Second)),
+		"log.flush":                            flushName(c.Storage.Flush),
+		"log.flush.interval.ms":                integer(c.Storage.FlushInterval.Milliseconds()),
+		"max.connections":                      integer(int64(c.Network.MaxConnections)),
+		"max.connections.per.ip":               integer(int64(c.Network.MaxConnectionsPerIP)),
+		"connections.max.idle.ms":              integer(c.Network.IdleTimeout.Milliseconds()),
+		"socket.request.max.bytes":             integer(int64(c.Network.MaxRequest)),
+		"queued.max.request.bytes":             integer(c.Network.RequestMemory),
+		"quota.model":                          c.Quota.Model,
+		"sasl.enabled.mechanisms":              strings.Join(c.SASLMechanisms, ","),
 	}
 }
 
@@ -52,6 +57,14 @@ func flushName(f storage.Flush) string {
 		return "always"
 	}
 	return "interval"
+}
+
+func (c Config) listenerNames() []string {
+	names := make([]string, len(c.Listeners))
+	for i, l := range c.Listeners {
+		names[i] = l.Name
+	}
+	return names
 }
 
 func (c Config) bound() string {

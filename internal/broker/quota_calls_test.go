@@ -1,6 +1,10 @@
 package broker_test
 
 import (
+	"fmt"
+	"slices"
+	"strings"
+
 	"kaasd/internal/codec/message"
 	"kaasd/internal/kafka"
 )
@@ -74,6 +78,40 @@ func (p *peer) valuesOf(resp *message.DescribeClientQuotasResponse) values {
 			user[v.Key] = v.Value
 		}
 		all[*e.Entity[0].EntityName] = user
+	}
+	return all
+}
+
+// component is one of an entity in any message.
+type component interface {
+	message.AlterClientQuotasEntity | message.DescribeClientQuotasResponseEntity
+}
+
+// nameOf is an entity as one text, whatever the order of its components.
+func nameOf[C component](entity []C) string {
+	var parts []string
+	for _, c := range entity {
+		c := message.AlterClientQuotasEntity(c)
+		parts = append(parts, fmt.Sprintf("%s=%q", c.EntityType, deref(c.EntityName)))
+	}
+	slices.Sort(parts)
+	return strings.Join(parts, " ")
+}
+
+// everything is what is described of all entities, by entity.
+func (p *peer) everything() map[string]map[string]float64 {
+	p.t.Helper()
+	resp := p.describeAll(1, false)
+	if resp.ErrorCode != kafka.NoError {
+		p.t.Fatalf("describe quotas: %s", resp.ErrorCode)
+	}
+	all := map[string]map[string]float64{}
+	for _, e := range resp.Entries {
+		values := map[string]float64{}
+		for _, v := range e.Values {
+			values[v.Key] = v.Value
+		}
+		all[nameOf(e.Entity)] = values
 	}
 	return all
 }

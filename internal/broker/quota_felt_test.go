@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"kaasd/internal/broker"
 	"kaasd/internal/broker/brokertest"
 	"kaasd/internal/codec/message"
 	"kaasd/internal/kafka"
@@ -18,6 +19,19 @@ import (
 const longThrottle = 15 * time.Minute
 
 const anonymous = "ANONYMOUS"
+
+// bothModels runs a test of what the models have in common.
+func bothModels(t *testing.T, test func(t *testing.T, model func(*broker.Config))) {
+	t.Helper()
+	for _, model := range []func(*broker.Config){userModel, kafkaModel} {
+		c := broker.Default()
+		model(&c)
+		t.Run(c.Quota.Model, func(t *testing.T) { test(t, model) })
+	}
+}
+
+func userModel(c *broker.Config)  { c.Quota.Model = "user" }
+func kafkaModel(c *broker.Config) { c.Quota.Model = "kafka" }
 
 // overdraw brings the bucket of an account with 100 B/s into debt for more than
 // 16 minutes, and the connection with it.
@@ -32,17 +46,19 @@ func (p *peer) overdraw(topic string) time.Duration {
 
 // felt is a broker with a topic, an account that is limited to 100 B/s in both
 // directions, and a connection that may change that.
-func felt(t *testing.T) (b *brokertest.Broker, admin *peer) {
+func felt(t *testing.T, changes ...func(*broker.Config)) (b *brokertest.Broker, admin *peer) {
 	t.Helper()
-	b = brokertest.Start(t)
+	b = brokertest.Start(t, changes...)
 	admin = dial(t, b.Plain)
 	admin.newTopic("t")
 	admin.alter(anonymous, set(kafka.ProducerByteRate, 100), set(kafka.ConsumerByteRate, 100))
 	return b, admin
 }
 
-func TestRaiseWakesAMutedConnection(t *testing.T) {
-	b, admin := felt(t)
+func TestRaiseWakesAMutedConnection(t *testing.T) { bothModels(t, raiseWakesAMutedConnection) }
+
+func raiseWakesAMutedConnection(t *testing.T, model func(*broker.Config)) {
+	b, admin := felt(t, model)
 	p := dial(t, b.Plain)
 	p.overdraw("t")
 	awaitMuted(t, b, "produce", 1)
@@ -54,8 +70,10 @@ func TestRaiseWakesAMutedConnection(t *testing.T) {
 
 // Removal forgives the debt of those who are muted and of those who come
 // later; a quota that is set again starts with a full bucket.
-func TestRemovalForgives(t *testing.T) {
-	b, admin := felt(t)
+func TestRemovalForgives(t *testing.T) { bothModels(t, removalForgives) }
+
+func removalForgives(t *testing.T, model func(*broker.Config)) {
+	b, admin := felt(t, model)
 	p, other := dial(t, b.Plain), dial(t, b.Plain)
 	p.overdraw("t")
 	awaitMuted(t, b, "produce", 1)
@@ -98,8 +116,10 @@ func TestLoweringKeepsTheMute(t *testing.T) {
 
 // Connections of one account share its debt, also new ones: who reconnects
 // does not escape, and who produces is not thereby kept from fetching.
-func TestConnectionsShareTheDebt(t *testing.T) {
-	b, admin := felt(t)
+func TestConnectionsShareTheDebt(t *testing.T) { bothModels(t, connectionsShareTheDebt) }
+
+func connectionsShareTheDebt(t *testing.T, model func(*broker.Config)) {
+	b, admin := felt(t, model)
 	first, second := dial(t, b.Plain), dial(t, b.Plain)
 	second.versions()
 	debt := first.overdraw("t")
@@ -125,8 +145,10 @@ func TestConnectionsShareTheDebt(t *testing.T) {
 
 // A bucket in debt answers fetches without topics, keeps their session, and
 // loses no record.
-func TestThrottledFetchIsEmpty(t *testing.T) {
-	b, admin := felt(t)
+func TestThrottledFetchIsEmpty(t *testing.T) { bothModels(t, throttledFetchIsEmpty) }
+
+func throttledFetchIsEmpty(t *testing.T, model func(*broker.Config)) {
+	b, admin := felt(t, model)
 	p, other := dial(t, b.Plain), dial(t, b.Plain)
 	first := fetchRequest("t", 0)
 	first.SessionEpoch, first.MaxWaitMs = 0, 0
@@ -183,7 +205,11 @@ func appendMany(t *testing.T, p *peer, topic string, n, size int) []int64 {
 
 // A throttled first fetch of a session has none.
 func TestThrottledFirstFetchHasNoSession(t *testing.T) {
-	b, admin := felt(t)
+	bothModels(t, throttledFirstFetchHasNoSession)
+}
+
+func throttledFirstFetchHasNoSession(t *testing.T, model func(*broker.Config)) {
+	b, admin := felt(t, model)
 	admin.alter(anonymous, unset(kafka.ProducerByteRate))
 	appendMany(t, admin, "t", 1, 20_000)
 	if resp := call[message.FetchResponse](dial(t, b.Plain), 11, fetchRequest("t", 0)); resp.ThrottleTimeMs == 0 {
@@ -199,8 +225,10 @@ func TestThrottledFirstFetchHasNoSession(t *testing.T) {
 
 // The answer to a produce request in debt comes at once, in every version; a
 // request that was sent with it waits, and its answer comes behind.
-func TestEveryProduceVersionIsMuted(t *testing.T) {
-	b, admin := felt(t)
+func TestEveryProduceVersionIsMuted(t *testing.T) { bothModels(t, everyProduceVersionIsMuted) }
+
+func everyProduceVersionIsMuted(t *testing.T, model func(*broker.Config)) {
+	b, admin := felt(t, model)
 	id := topicID(admin, "t")
 	for version := int16(3); version <= 13; version++ {
 		t.Run(fmt.Sprint(version), func(t *testing.T) {
@@ -233,8 +261,10 @@ func topicID(p *peer, name string) kafka.TopicID {
 
 // Nothing is written for acks=0, and the connection is muted all the same; the
 // next answer is that to the next request.
-func TestUnansweredProduceIsMuted(t *testing.T) {
-	b, admin := felt(t)
+func TestUnansweredProduceIsMuted(t *testing.T) { bothModels(t, unansweredProduceIsMuted) }
+
+func unansweredProduceIsMuted(t *testing.T, model func(*broker.Config)) {
+	b, admin := felt(t, model)
 	p := dial(t, b.Plain)
 	for range 3 {
 		p.send(9, produceRequest("t", 0, batch(50_000)))
@@ -267,8 +297,10 @@ func offsetAt(p *peer, topic string, timestamp int64) message.ListOffsetsRespons
 
 // Every byte of a request counts, whatever became of its records and whatever
 // the client calls itself.
-func TestEveryRequestIsCharged(t *testing.T) {
-	b, admin := felt(t)
+func TestEveryRequestIsCharged(t *testing.T) { bothModels(t, everyRequestIsCharged) }
+
+func everyRequestIsCharged(t *testing.T, model func(*broker.Config)) {
+	b, admin := felt(t, model)
 	for _, c := range []struct {
 		name  string
 		topic string
@@ -296,8 +328,10 @@ func TestEveryRequestIsCharged(t *testing.T) {
 }
 
 // The announced throttle is the whole debt, and only the field bounds it.
-func TestThrottleIsBoundByTheFieldOnly(t *testing.T) {
-	b, admin := felt(t)
+func TestThrottleIsBoundByTheFieldOnly(t *testing.T) { bothModels(t, throttleIsBoundByTheFieldOnly) }
+
+func throttleIsBoundByTheFieldOnly(t *testing.T, model func(*broker.Config)) {
+	b, admin := felt(t, model)
 	admin.alter(anonymous, set(kafka.ProducerByteRate, 1))
 	var last time.Duration
 	for range 4 {
@@ -310,9 +344,11 @@ func TestThrottleIsBoundByTheFieldOnly(t *testing.T) {
 
 // The books balance: what was charged is never more than the burst and the rate
 // over the time until the last throttle has passed.
-func TestRateOfManyConnections(t *testing.T) {
+func TestRateOfManyConnections(t *testing.T) { bothModels(t, rateOfManyConnections) }
+
+func rateOfManyConnections(t *testing.T, model func(*broker.Config)) {
 	const rate = 2_000_000
-	b, admin := felt(t)
+	b, admin := felt(t, model, func(c *broker.Config) { c.Quota.Windows.Num = 2 }) // one second's worth is a burst
 	admin.alter(anonymous, set(kafka.ProducerByteRate, rate))
 	type tally struct {
 		charged int

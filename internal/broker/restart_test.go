@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/twmb/franz-go/pkg/kadm"
 
+	"kaasd/internal/broker"
 	"kaasd/internal/broker/brokertest"
 	"kaasd/internal/codec/message"
 	"kaasd/internal/codec/record"
@@ -17,26 +18,30 @@ import (
 // lives runs a test over a restart of the broker: once after a clean stop, and
 // once on a copy of the folder as it was while the broker ran, which is what a
 // kill leaves.
-func lives(t *testing.T, test func(t *testing.T, b *brokertest.Broker, again func() *brokertest.Broker)) {
+func lives(t *testing.T, test func(t *testing.T, b *brokertest.Broker, again func() *brokertest.Broker), changes ...func(*broker.Config)) {
+	start := func(t *testing.T, folder func(*broker.Config)) *brokertest.Broker {
+		t.Helper()
+		return brokertest.Start(t, append([]func(*broker.Config){folder}, changes...)...)
+	}
 	t.Run("after a stop", func(t *testing.T) {
 		folder := withFolder(t)
-		b := brokertest.Start(t, folder)
+		b := start(t, folder)
 		test(t, b, func() *brokertest.Broker {
 			b.Stop()
-			b = brokertest.Start(t, folder)
+			b = start(t, folder)
 			return b
 		})
 	})
 	t.Run("after a kill", func(t *testing.T) {
 		dir := t.TempDir()
-		b := brokertest.Start(t, inFolder(dir))
+		b := start(t, inFolder(dir))
 		test(t, b, func() *brokertest.Broker {
 			next := t.TempDir()
 			if err := os.CopyFS(next, os.DirFS(dir)); err != nil {
 				t.Fatal(err)
 			}
 			b.Stop()
-			dir, b = next, brokertest.Start(t, inFolder(next))
+			dir, b = next, start(t, inFolder(next))
 			return b
 		})
 	})

@@ -82,6 +82,32 @@ func startsNot(changes ...func(*broker.Config)) error {
 	return b.Run(ctx)
 }
 
+// startDoomed runs a broker that cannot end well, until the test ends, and gives
+// the address of its first listener.
+func startDoomed(t *testing.T, changes ...func(*broker.Config)) string {
+	t.Helper()
+	c := broker.Default()
+	c.Listeners[0].Address, c.HTTP.Listen = "127.0.0.1:0", ""
+	for _, change := range changes {
+		change(&c)
+	}
+	b, err := broker.New(c, zap.NewNop())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- b.Run(ctx) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-ended; err == nil {
+			t.Error("the broker ended well")
+		}
+	})
+	<-b.Ready()
+	return b.Listeners()[0].Address
+}
+
 func hostPort(host string, port int32) string {
 	return net.JoinHostPort(host, strconv.Itoa(int(port)))
 }

@@ -13,8 +13,11 @@ import (
 	"kaasd/internal/storage/vfs"
 )
 
-// withACLs is a house of the users of the stories, with admin as its super user.
-func withACLs(s *setup) { s.credentials, s.superUsers = storyUsers, "User:admin" }
+// withACLs is a rig of the users below, with admin as its super user.
+func withACLs(s *setup) { s.credentials, s.superUsers = aclUsers, "User:admin" }
+
+const aclUsers = `{"users":[{"username":"admin","authType":"plain","plainPassword":"admin-secret"},
+	{"username":"alice","authType":"plain","plainPassword":"alice-secret"}]}`
 
 // rule is an ACL of a request: allow, every host, literal.
 func rule(principal string, op kafka.Operation, t kafka.ResourceType, name string, bend ...func(*message.CreateAclsCreation)) message.CreateAclsCreation {
@@ -32,10 +35,10 @@ func prefixed(a *message.CreateAclsCreation) { a.ResourcePatternType = int8(kafk
 func deny(a *message.CreateAclsCreation)     { a.PermissionType = int8(kafka.PermissionDeny) }
 
 // create sends ACLs and gives the codes.
-func create(c *caller, acls ...message.CreateAclsCreation) []kafka.Code {
+func create(c *peer, acls ...message.CreateAclsCreation) []kafka.Code {
 	c.t.Helper()
 	var resp message.CreateAclsResponse
-	c.ask(kafka.KeyCreateAcls, 3, &message.CreateAclsRequest{Creations: acls}, &resp)
+	c.get(kafka.KeyCreateAcls, 3, &message.CreateAclsRequest{Creations: acls}, &resp)
 	codes := []kafka.Code{}
 	for _, r := range resp.Results {
 		codes = append(codes, r.ErrorCode)
@@ -50,10 +53,10 @@ func create(c *caller, acls ...message.CreateAclsCreation) []kafka.Code {
 var everyACL = message.DescribeAclsRequest{ResourceTypeFilter: 1, PatternTypeFilter: 1, Operation: 1, PermissionType: 1}
 
 // list gives a line for each ACL, after one for an error.
-func list(c *caller, filter message.DescribeAclsRequest) []string {
+func list(c *peer, filter message.DescribeAclsRequest) []string {
 	c.t.Helper()
 	var resp message.DescribeAclsResponse
-	c.ask(kafka.KeyDescribeAcls, 3, &filter, &resp)
+	c.get(kafka.KeyDescribeAcls, 3, &filter, &resp)
 	lines := []string{}
 	if resp.ErrorCode != 0 {
 		lines = append(lines, resp.ErrorCode.String())
@@ -69,7 +72,7 @@ func list(c *caller, filter message.DescribeAclsRequest) []string {
 func TestACLs(t *testing.T) {
 	fs := vfs.Memory()
 	on := func(s *setup) { withACLs(s); s.fs = fs }
-	r := newHouse(t, on)
+	r := newRig(t, on)
 	c := r.connectAs("admin")
 	good := []message.CreateAclsCreation{
 		rule("User:alice", kafka.OpRead, kafka.ResourceTopic, "orders"),
@@ -90,13 +93,13 @@ func TestACLs(t *testing.T) {
 		t.Error(diff)
 	}
 	r.stop()
-	r = newHouse(t, on)
+	r = newRig(t, on)
 	c = r.connectAs("admin")
 	if diff := cmp.Diff(all, list(c, everyACL)); diff != "" {
 		t.Errorf("after a restart: %s", diff)
 	}
 	var gone message.DeleteAclsResponse
-	c.ask(kafka.KeyDeleteAcls, 3, &message.DeleteAclsRequest{Filters: []message.DeleteAclsFilter{
+	c.get(kafka.KeyDeleteAcls, 3, &message.DeleteAclsRequest{Filters: []message.DeleteAclsFilter{
 		{ResourceTypeFilter: 2, ResourceNameFilter: ptr("ord\xffers"), PatternTypeFilter: 2, Operation: 1, PermissionType: 1},
 		{ResourceTypeFilter: 1, PatternTypeFilter: 1, PrincipalFilter: ptr("User:alice"), Operation: 1, PermissionType: 1},
 		{ResourceTypeFilter: 9, PatternTypeFilter: 1, Operation: 1, PermissionType: 1},
@@ -118,7 +121,7 @@ func TestACLs(t *testing.T) {
 }
 
 func TestBadACLs(t *testing.T) {
-	c := newHouse(t, withACLs).connectAs("admin")
+	c := newRig(t, withACLs).connectAs("admin")
 	number := func(f func(*message.CreateAclsCreation)) message.CreateAclsCreation {
 		return rule("User:alice", kafka.OpRead, kafka.ResourceTopic, "t", f)
 	}
@@ -146,11 +149,11 @@ func TestACLsAreGuarded(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		code kafka.Code
-		c    *caller
+		c    *peer
 	}{
-		{"no authorizer", kafka.SecurityDisabled, newHouse(t).connect(plainListener)},
-		{"no right", kafka.ClusterAuthorizationFailed, newHouse(t, withACLs).connectAs("alice")},
-		{"another right", kafka.ClusterAuthorizationFailed, newHouse(t, withAuthorizer("ALTER_CONFIGS CLUSTER:kafka-cluster")).connect(plainListener)},
+		{"no authorizer", kafka.SecurityDisabled, newRig(t).connect(plainListener)},
+		{"no right", kafka.ClusterAuthorizationFailed, newRig(t, withACLs).connectAs("alice")},
+		{"another right", kafka.ClusterAuthorizationFailed, newRig(t, withAuthorizer("ALTER_CONFIGS CLUSTER:kafka-cluster")).connect(plainListener)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			some := rule("User:alice", kafka.OpAll, kafka.ResourceCluster, kafka.Cluster.Name)
@@ -161,7 +164,7 @@ func TestACLsAreGuarded(t *testing.T) {
 				t.Error(diff)
 			}
 			var gone message.DeleteAclsResponse
-			c.c.ask(kafka.KeyDeleteAcls, 1, &message.DeleteAclsRequest{Filters: make([]message.DeleteAclsFilter, 2)}, &gone)
+			c.c.get(kafka.KeyDeleteAcls, 1, &message.DeleteAclsRequest{Filters: make([]message.DeleteAclsFilter, 2)}, &gone)
 			if len(gone.FilterResults) != 2 || gone.FilterResults[1].ErrorCode != c.code || gone.FilterResults[1].ErrorMessage == nil {
 				t.Errorf("got %+v", gone)
 			}
@@ -171,12 +174,12 @@ func TestACLsAreGuarded(t *testing.T) {
 
 // A new ACL is in force for connections that are open, before the answer.
 func TestACLsAreLive(t *testing.T) {
-	r := newHouse(t, withACLs)
-	r.topic("orders", 1, nil)
+	r := newRig(t, withACLs)
+	r.topic("orders", 1)
 	admin, alice := r.connectAs("admin"), r.connectAs("alice")
 	seen := func() int {
 		var resp message.MetadataResponse
-		alice.ask(kafka.KeyMetadata, 9, &message.MetadataRequest{}, &resp)
+		alice.get(kafka.KeyMetadata, 9, &message.MetadataRequest{}, &resp)
 		return len(resp.Topics)
 	}
 	for _, step := range []struct {
@@ -201,7 +204,7 @@ func TestIdempotentWrite(t *testing.T) {
 		"WRITE TOPIC:x": 0, "IDEMPOTENT_WRITE CLUSTER:kafka-cluster": 0, "READ TOPIC:x": 31, "WRITE CLUSTER:kafka-cluster": 31,
 	} {
 		var resp message.InitProducerIdResponse
-		newHouse(t, withAuthorizer(right)).connect(plainListener).ask(kafka.KeyInitProducerID, 4, &message.InitProducerIdRequest{ProducerID: -1, ProducerEpoch: -1}, &resp)
+		newRig(t, withAuthorizer(right)).connect(plainListener).get(kafka.KeyInitProducerID, 4, &message.InitProducerIdRequest{ProducerID: -1, ProducerEpoch: -1}, &resp)
 		if resp.ErrorCode != want {
 			t.Errorf("with %s: %s", right, resp.ErrorCode)
 		}
@@ -211,8 +214,8 @@ func TestIdempotentWrite(t *testing.T) {
 // A denied request gets the same answer whether or not the topic it names
 // exists.
 func TestDenialsLeakNothing(t *testing.T) {
-	r := newHouse(t, withACLs)
-	r.topic("exists", 1, nil)
+	r := newRig(t, withACLs)
+	r.topic("exists", 1)
 	c := r.connectAs("alice")
 	for name, ask := range map[string]func(topic string) (kafka.APIKey, int16, codec.Message){
 		"produce": func(topic string) (kafka.APIKey, int16, codec.Message) {
@@ -272,5 +275,93 @@ func TestDenialsLeakNothing(t *testing.T) {
 	}
 	if _, made := r.Metadata.Image().Topic("absent"); made {
 		t.Error("the topic was made")
+	}
+}
+
+// Who names a topic by its id and may not use it is not told its name.
+func TestDenialsTellNoName(t *testing.T) {
+	r := newRig(t, withACLs)
+	id := r.topic("secret", 1).ID
+	p := r.connectAs("alice")
+	for _, c := range []struct {
+		key     kafka.APIKey
+		version int16
+		req     codec.Message
+	}{
+		{kafka.KeyProduce, 13, produceTo("", id, 0, 1, batch("a"))},
+		{kafka.KeyFetch, 13, fetchFrom("", id, 0, 0)},
+		{kafka.KeyMetadata, 12, &message.MetadataRequest{Topics: []message.MetadataRequestTopic{{TopicID: id}}}},
+		{kafka.KeyDeleteTopics, 6, &message.DeleteTopicsRequest{Topics: []message.DeleteTopicsTopic{{TopicID: id}}}},
+	} {
+		answer, err := p.exchange(p.frame(c.key, c.version, c.req))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(string(answer), "\x00\x1d") || strings.Contains(string(answer), "secret") {
+			t.Errorf("%s: %q", c.key, answer)
+		}
+	}
+}
+
+// A denied administrator gets the same answer whether or not there is something
+// to see or to change.
+func TestDenialsOfAdministration(t *testing.T) {
+	type exchange = func(name string) (kafka.APIKey, int16, codec.Message)
+	r := newRig(t, withACLs, withKafkaModel)
+	r.set(entry("user=exists", kafka.ProducerByteRate, 5.0))
+	admin, alice := r.connectAs("admin"), r.connectAs("alice")
+	alterScram(admin, scramOps("exists:1"))
+	create(admin, rule("User:exists", kafka.OpRead, kafka.ResourceTopic, "orders"))
+	for name, ask := range map[string]exchange{
+		"describe quotas": func(user string) (kafka.APIKey, int16, codec.Message) {
+			return kafka.KeyDescribeClientQuotas, 1, &message.DescribeClientQuotasRequest{Components: []message.DescribeClientQuotasComponent{component("user=" + user)}}
+		},
+		"alter quotas": func(user string) (kafka.APIKey, int16, codec.Message) {
+			return kafka.KeyAlterClientQuotas, 1, &message.AlterClientQuotasRequest{Entries: []message.AlterClientQuotasEntry{entry("user="+user, "-"+kafka.ProducerByteRate)}}
+		},
+		"describe credentials": func(user string) (kafka.APIKey, int16, codec.Message) {
+			return kafka.KeyDescribeUserScramCredentials, 0, &message.DescribeUserScramCredentialsRequest{Users: []message.DescribeUserScramCredentialsUser{{Name: user}}}
+		},
+		"alter credentials": func(user string) (kafka.APIKey, int16, codec.Message) {
+			return kafka.KeyAlterUserScramCredentials, 0, scramOps("-" + user + ":1")
+		},
+		"describe ACLs": func(user string) (kafka.APIKey, int16, codec.Message) {
+			return kafka.KeyDescribeAcls, 3, &message.DescribeAclsRequest{ResourceTypeFilter: 1, PatternTypeFilter: 1, PrincipalFilter: ptr("User:" + user), Operation: 1, PermissionType: 1}
+		},
+		"create ACLs": func(user string) (kafka.APIKey, int16, codec.Message) {
+			return kafka.KeyCreateAcls, 3, &message.CreateAclsRequest{Creations: []message.CreateAclsCreation{rule("User:"+user, kafka.OpRead, kafka.ResourceTopic, "orders")}}
+		},
+		"delete ACLs": func(user string) (kafka.APIKey, int16, codec.Message) {
+			return kafka.KeyDeleteAcls, 3, &message.DeleteAclsRequest{Filters: []message.DeleteAclsFilter{{ResourceTypeFilter: 1, PatternTypeFilter: 1, PrincipalFilter: ptr("User:" + user), Operation: 1, PermissionType: 1}}}
+		},
+		"describe a broker's configs": func(broker string) (kafka.APIKey, int16, codec.Message) {
+			return kafka.KeyDescribeConfigs, 4, &message.DescribeConfigsRequest{Resources: []message.DescribeConfigsResource{{ResourceType: configBroker, ResourceName: broker}}}
+		},
+		"alter a broker's configs": func(broker string) (kafka.APIKey, int16, codec.Message) {
+			return kafka.KeyIncrementalAlterConfigs, 1, &message.IncrementalAlterConfigsRequest{Resources: []message.IncrementalAlterConfigsResource{{ResourceType: configBroker, ResourceName: broker}}}
+		},
+		"replace a broker's configs": func(broker string) (kafka.APIKey, int16, codec.Message) {
+			return kafka.KeyAlterConfigs, 2, &message.AlterConfigsRequest{Resources: []message.AlterConfigsResource{{ResourceType: configBroker, ResourceName: broker}}}
+		},
+	} {
+		var answers []string
+		names := []string{"exists", "absent"}
+		if strings.Contains(name, "broker") {
+			names = []string{"1", "2"}
+		}
+		for _, subject := range names {
+			frame, err := alice.exchange(alice.frame(ask(subject)))
+			if err != nil {
+				t.Fatal(name, err)
+			}
+			answer := string(frame[4:]) // without the correlation id
+			if !strings.Contains(answer, "\x00\x1f") {
+				t.Errorf("%s: no 31 in %x", name, answer)
+			}
+			answers = append(answers, strings.ReplaceAll(answer, subject, "NAME"))
+		}
+		if answers[0] != answers[1] {
+			t.Errorf("%s: what exists gives\n%x, what does not\n%x", name, answers[0], answers[1])
+		}
 	}
 }

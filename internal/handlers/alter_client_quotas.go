@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"strconv"
 	"strings"
 
 	"go.uber.org/zap"
@@ -22,7 +23,7 @@ func (h *Handlers) alterClientQuotas(c *call, req *message.AlterClientQuotasRequ
 		return c.refuseQuotas(req, err), nil
 	}
 	resp := &message.AlterClientQuotasResponse{Entries: []message.AlterClientQuotasResponseEntry{}}
-	for _, r := range h.Quotas.Alter(c.now, alterations(req), req.ValidateOnly) {
+	for _, r := range h.Quotas.Alter(c.forCommitter(), c.now, alterations(req), req.ValidateOnly) {
 		var err error
 		if r.Err != nil {
 			err = r.Err
@@ -83,7 +84,7 @@ func (c *call) auditQuota(r quota.Result, validateOnly bool) {
 	fields := append(c.who(), zap.String("entity", entityName(r.Components)))
 	switch {
 	case r.Err != nil:
-		c.h.audit.Info("quota change refused", append(fields, zap.Stringer("code", r.Err.Code), zap.String("error", r.Err.Message))...)
+		c.h.audit.Info("quota change refused", append(fields, zap.Stringer("code", r.Err.Code), zap.String("error", shortened(r.Err.Message, maxAuditedText)))...)
 	case validateOnly:
 		c.h.audit.Info("quota change checked, not made", append(fields, zap.Any("old", r.Old), zap.Any("new", r.New))...)
 	default:
@@ -91,22 +92,46 @@ func (c *call) auditQuota(r quota.Result, validateOnly bool) {
 	}
 }
 
-// maxAudited is how much of a name is written to the log, in bytes.
-const maxAudited = 128
+// What of a request is written to the log at most: components of an entity, bytes
+// of one, and bytes of a reason, which may hold names.
+const (
+	maxAuditedParts = 8
+	maxAuditedName  = 128
+	maxAuditedText  = 1024
+)
 
 // entityName names an entity as it was asked for: "user alice, client-id
-// default". A name that is too long for a line ends with ~.
+// default". A name that could be taken for something else is quoted, what is too
+// long for a line ends with ~.
 func entityName(parts []quota.Component) string {
-	names := make([]string, 0, len(parts))
-	for _, part := range parts {
-		name := part.Type + " default"
-		if part.Name != nil {
-			name = part.Type + " " + *part.Name
-			if len(name) > maxAudited {
-				name = name[:maxAudited] + "~"
-			}
+	names := make([]string, 0, maxAuditedParts)
+	for i, part := range parts {
+		if i == maxAuditedParts {
+			names = append(names, "~")
+			break
 		}
-		names = append(names, name)
+		name := "default"
+		if part.Name != nil {
+			name = plainName(shortened(*part.Name, maxAuditedName))
+		}
+		names = append(names, plainName(shortened(part.Type, maxAuditedName))+" "+name)
 	}
 	return strings.Join(names, ", ")
+}
+
+// plainName is a name in one word that no other entity has.
+func plainName(name string) string {
+	quoted := strconv.Quote(name)
+	if name == "" || name == "default" || len(quoted) != len(name)+2 || strings.ContainsAny(name, " ,") {
+		return quoted
+	}
+	return name
+}
+
+// shortened is at most n bytes of a text, with ~ where it goes on.
+func shortened(text string, n int) string {
+	if len(text) > n {
+		return text[:n] + "~"
+	}
+	return text
 }

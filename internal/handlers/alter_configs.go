@@ -32,7 +32,7 @@ func (r configResource) replace(m *metadata.Image, asked []message.AlterConfigsC
 		if config.Value == nil {
 			return nil, kafka.Errorf(kafka.InvalidRequest, "config %q has no value", config.Name)
 		}
-		value, err := r.parse(config.Name, *config.Value)
+		value, err := r.parse(m, config.Name, *config.Value)
 		if err != nil {
 			return nil, err
 		}
@@ -81,7 +81,7 @@ func (c *call) alterAll(edits []configEdit, validateOnly bool) []error {
 		_ = c.h.Metadata.Try(plan)
 		return faults
 	}
-	if _, err := c.h.Metadata.Update(c.ctx, plan); err != nil {
+	if _, err := c.update(plan); err != nil {
 		return failed(faults, err)
 	}
 	for _, a := range done {

@@ -118,7 +118,7 @@ func (e *scramEdit) alters(m kafka.ScramMechanism) bool {
 
 // alterScrams makes the edits that can be made, in one commit.
 func (c *call) alterScrams(edits []*scramEdit) {
-	_, err := c.h.Metadata.Update(c.ctx, func(d *metadata.Draft) error {
+	_, err := c.update(func(d *metadata.Draft) error {
 		for _, e := range edits {
 			if e.err == nil {
 				e.err = c.addScrams(d, e)

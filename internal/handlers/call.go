@@ -37,7 +37,13 @@ type call struct {
 	granted bool
 	at      time.Time
 
-	parked time.Duration // spent waiting for records, which is not work
+	// What is spent waiting is not work.
+	parked     time.Duration // for records
+	committing time.Duration // for commits
+
+	login   bool          // the request came before the session was established
+	exempt  bool          // its work is charged to nobody
+	charged time.Duration // of its work, so far
 }
 
 // throttled is a response that can announce a throttle.
@@ -69,12 +75,13 @@ func (c *call) code(err error) kafka.Code {
 	return code
 }
 
-// text is what a person is told about err; nil for no error.
+// text is what a person is told about err; nil for no error and for one
+// without words.
 func text(err error) *string {
-	if err == nil {
+	words := kafka.MessageOf(err)
+	if words == "" {
 		return nil
 	}
-	words := kafka.MessageOf(err)
 	return &words
 }
 
@@ -103,8 +110,11 @@ var denied = map[kafka.ResourceType]kafka.Code{
 func (c *call) payer() *quota.Client { return c.quotaClient(c.header.ClientID) }
 
 // finish puts the message into the answer, pays for it, and mutes the
-// connection when that left a debt. No message is no payload.
+// connection when that left a debt. No message is no payload. When several
+// quotas want the client to wait, the longest wait is announced, and the
+// connection muted for that one alone.
 func (c *call) finish(m codec.Message) error {
+	c.chargeWork()
 	if m != nil {
 		if err := c.encode(m); err != nil {
 			c.giveBack()
@@ -139,7 +149,7 @@ func (c *call) settle(f *codec.Frame) {
 		return
 	}
 	c.granted = false
-	c.throttle = c.grant.Settle(f.Size()-sizePrefix, c.at)
+	c.throttle = quota.Larger(c.grant.Settle(f.Size()-sizePrefix, c.at), c.throttle)
 	if c.throttle.Muted() {
 		binary.BigEndian.PutUint32(f.Head()[c.throttleAt():], uint32(c.throttle.Millis()))
 	}

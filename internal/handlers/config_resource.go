@@ -30,11 +30,11 @@ func (r configResource) acl() kafka.Resource {
 }
 
 // find looks a property of the resource up.
-func (r configResource) find(name string) (*metadata.Property, bool) {
+func (r configResource) find(m *metadata.Image, name string) (*metadata.Property, bool) {
 	if r.kind == configTopic {
 		return metadata.TopicProperty(name)
 	}
-	return metadata.BrokerProperty(name)
+	return m.BrokerProperty(name)
 }
 
 // checkBroker judges the name of a broker resource: this broker's number, or
@@ -84,7 +84,7 @@ func (r configResource) inForce(m *metadata.Image, overrides map[string]string, 
 	if value, ok := overrides[name]; ok {
 		return value
 	}
-	p, known := r.find(name)
+	p, known := r.find(m, name)
 	switch {
 	case !known:
 		return ""
@@ -95,11 +95,11 @@ func (r configResource) inForce(m *metadata.Image, overrides map[string]string, 
 }
 
 // parse checks a value that a config is to have.
-func (r configResource) parse(name, value string) (string, error) {
+func (r configResource) parse(m *metadata.Image, name, value string) (string, error) {
 	if r.kind == configTopic {
 		return metadata.ParseTopicConfig(name, value)
 	}
-	p, known := metadata.BrokerProperty(name)
+	p, known := m.BrokerProperty(name)
 	if !known {
 		return "", kafka.Errorf(kafka.InvalidConfig, "%q is not a broker property of this broker", name)
 	}

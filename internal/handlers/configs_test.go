@@ -76,17 +76,17 @@ func TestIncrementalAlterConfigs(t *testing.T) {
 			[]string{"0", "29", "31"}, "map[retention.ms:5] map[] map[]"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := newHouse(t, func(s *setup) {
+			r := newRig(t, func(s *setup) {
 				if c.setup != nil {
 					c.setup(s)
 				}
 			})
-			r.topic("a", 1, map[string]string{"retention.ms": "1000"})
-			r.topic("b", 1, nil)
+			r.topic("a", 1, "retention.ms", "1000")
+			r.topic("b", 1)
 			before := r.Metadata.Image()
 			for _, validate := range []bool{true, false} {
 				var resp message.IncrementalAlterConfigsResponse
-				r.connect(plainListener).ask(kafka.KeyIncrementalAlterConfigs, 1, &message.IncrementalAlterConfigsRequest{Resources: c.ask, ValidateOnly: validate}, &resp)
+				r.connect(plainListener).get(kafka.KeyIncrementalAlterConfigs, 1, &message.IncrementalAlterConfigsRequest{Resources: c.ask, ValidateOnly: validate}, &resp)
 				var got []string
 				for i, result := range resp.Responses {
 					got = append(got, fmt.Sprint(int16(result.ErrorCode)))
@@ -135,13 +135,13 @@ func TestAlterConfigsReplaces(t *testing.T) {
 	} {
 		for version := range int16(3) {
 			t.Run(fmt.Sprintf("%s, version %d", c.name, version), func(t *testing.T) {
-				r := newHouse(t)
-				r.topic("a", 1, map[string]string{"retention.ms": "1000"})
+				r := newRig(t)
+				r.topic("a", 1, "retention.ms", "1000")
 				if _, err := r.Metadata.Commit(t.Context(), metadata.BrokerConfigsSet{Broker: "1", Configs: map[string]string{"log.retention.ms": "9"}}); err != nil {
 					t.Fatal(err)
 				}
 				var resp message.AlterConfigsResponse
-				r.connect(plainListener).ask(kafka.KeyAlterConfigs, version, &message.AlterConfigsRequest{Resources: []message.AlterConfigsResource{c.ask}}, &resp)
+				r.connect(plainListener).get(kafka.KeyAlterConfigs, version, &message.AlterConfigsRequest{Resources: []message.AlterConfigsResource{c.ask}}, &resp)
 				if got := resp.Responses[0].ErrorCode; got != c.code {
 					t.Errorf("got %d, want %d: %s", got, c.code, deref(resp.Responses[0].ErrorMessage))
 				}
@@ -157,19 +157,19 @@ func TestAlterConfigsReplaces(t *testing.T) {
 
 // A change is in force when it is answered: in the settings that produce reads.
 func TestConfigsAreInForceAtOnce(t *testing.T) {
-	r := newHouse(t)
-	r.topic("a", 1, nil)
+	r := newRig(t)
+	r.topic("a", 1)
 	c := r.connect(plainListener)
 	settings := func() metadata.TopicSettings {
 		topic, _ := r.Metadata.Image().Topic("a")
 		return topic.Settings
 	}
-	c.ask(kafka.KeyIncrementalAlterConfigs, 1, &message.IncrementalAlterConfigsRequest{Resources: []message.IncrementalAlterConfigsResource{
+	c.get(kafka.KeyIncrementalAlterConfigs, 1, &message.IncrementalAlterConfigsRequest{Resources: []message.IncrementalAlterConfigsResource{
 		increment(4, "", "message.max.bytes=500", "log.roll.ms=60000")}}, &message.IncrementalAlterConfigsResponse{})
 	if got := settings(); got.MaxMessageBytes != 500 || got.Log.SegmentAge != time.Minute {
 		t.Errorf("got %+v", got)
 	}
-	c.ask(kafka.KeyIncrementalAlterConfigs, 1, &message.IncrementalAlterConfigsRequest{Resources: []message.IncrementalAlterConfigsResource{
+	c.get(kafka.KeyIncrementalAlterConfigs, 1, &message.IncrementalAlterConfigsRequest{Resources: []message.IncrementalAlterConfigsResource{
 		increment(2, "a", "max.message.bytes=600")}}, &message.IncrementalAlterConfigsResponse{})
 	if got := settings(); got.MaxMessageBytes != 600 {
 		t.Errorf("got %+v", got)
@@ -201,18 +201,18 @@ func TestDescribeConfigs(t *testing.T) {
 		{"nothing", nil, []resource{}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := newHouse(t, func(s *setup) {
+			r := newRig(t, func(s *setup) {
 				if c.setup != nil {
 					c.setup(s)
 				}
 			})
-			r.topic("a", 1, map[string]string{"retention.ms": "1000"})
+			r.topic("a", 1, "retention.ms", "1000")
 			if _, err := r.Metadata.Commit(t.Context(), metadata.BrokerConfigsSet{Broker: "1", Configs: map[string]string{"log.retention.ms": "9"}},
 				metadata.BrokerConfigsSet{Configs: map[string]string{"message.max.bytes": "8"}}); err != nil {
 				t.Fatal(err)
 			}
 			var resp message.DescribeConfigsResponse
-			r.connect(plainListener).ask(kafka.KeyDescribeConfigs, 4, &message.DescribeConfigsRequest{Resources: c.ask}, &resp)
+			r.connect(plainListener).get(kafka.KeyDescribeConfigs, 4, &message.DescribeConfigsRequest{Resources: c.ask}, &resp)
 			var got []string
 			for _, result := range resp.Results {
 				got = append(got, describeLine(result))
@@ -240,12 +240,12 @@ func describeLine(r message.DescribeConfigsResponseResult) string {
 }
 
 func TestDescribeConfigsInFull(t *testing.T) {
-	r := newHouse(t)
-	r.topic("a", 1, map[string]string{"compression.type": "zstd"})
+	r := newRig(t)
+	r.topic("a", 1, "compression.type", "zstd")
 	c := r.connect(plainListener)
 	for version := int16(1); version <= 4; version++ {
 		var resp message.DescribeConfigsResponse
-		c.ask(kafka.KeyDescribeConfigs, version, &message.DescribeConfigsRequest{
+		c.get(kafka.KeyDescribeConfigs, version, &message.DescribeConfigsRequest{
 			Resources: []message.DescribeConfigsResource{{ResourceType: 2, ResourceName: "a"}}, IncludeSynonyms: true, IncludeDocumentation: true}, &resp)
 		configs := resp.Results[0].Configs
 		if len(configs) != len(metadata.TopicProperties) {
@@ -261,7 +261,7 @@ func TestDescribeConfigsInFull(t *testing.T) {
 		}
 	}
 	var broker message.DescribeConfigsResponse
-	c.ask(kafka.KeyDescribeConfigs, 4, &message.DescribeConfigsRequest{Resources: []message.DescribeConfigsResource{{ResourceType: 4, ResourceName: "1", ConfigurationKeys: []string{"log.retention.ms"}}}, IncludeSynonyms: true}, &broker)
+	c.get(kafka.KeyDescribeConfigs, 4, &message.DescribeConfigsRequest{Resources: []message.DescribeConfigsResource{{ResourceType: 4, ResourceName: "1", ConfigurationKeys: []string{"log.retention.ms"}}}, IncludeSynonyms: true}, &broker)
 	want := message.DescribeConfigsResponseConfig{Name: "log.retention.ms", ConfigSource: 5, ConfigType: 5, Synonyms: []message.DescribeConfigsResponseSynonym{}}
 	if diff := cmp.Diff(want, broker.Results[0].Configs[0]); diff != "" {
 		t.Error(diff)

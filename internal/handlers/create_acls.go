@@ -41,7 +41,7 @@ func (c *call) addACLs(acls []kafka.ACL) []error {
 	if err := c.mayManage(kafka.OpAlter); err != nil {
 		return failed(faults, err)
 	}
-	_, err := c.h.Metadata.Update(c.ctx, func(d *metadata.Draft) error {
+	_, err := c.update(func(d *metadata.Draft) error {
 		for i, a := range acls {
 			if faults[i] = a.Check(); faults[i] == nil && !d.HasACL(a) {
 				faults[i] = d.Add(metadata.NewACLCreated(a))

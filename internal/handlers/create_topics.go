@@ -12,6 +12,12 @@ import (
 //
 // There is one broker, so that a replication factor above 1 is refused as Kafka
 // does with one broker; -1 is the broker's default.
+//
+// controller_mutation_rate (KIP-599) is charged the partitions of each topic, after
+// its other checks: from v6 on a topic that finds the client in debt is 89 and
+// the others go on; below all are made and the client waits.
+//
+// Differs from Kafka: validate_only is not charged.
 func (h *Handlers) createTopics(c *call, req *message.CreateTopicsRequest) (*message.CreateTopicsResponse, error) {
 	names := make([]string, 0, len(req.Topics))
 	for _, t := range req.Topics {
@@ -39,7 +45,7 @@ func (c *call) createAll(req *message.CreateTopicsRequest, twice map[string]bool
 	made := make([]created, len(req.Topics))
 	plan := func(d *metadata.Draft) error {
 		for i, asked := range req.Topics {
-			made[i].topic, made[i].err = c.createOne(d, asked, twice[asked.Name])
+			made[i].topic, made[i].err = c.createOne(d, asked, twice[asked.Name], req.ValidateOnly)
 		}
 		return nil
 	}
@@ -47,7 +53,7 @@ func (c *call) createAll(req *message.CreateTopicsRequest, twice map[string]bool
 		_ = c.h.Metadata.Try(plan)
 		return made
 	}
-	if _, err := c.h.Metadata.Update(c.ctx, plan); err != nil {
+	if _, err := c.update(plan); err != nil {
 		return notMade(made, err)
 	}
 	for _, m := range made {
@@ -68,7 +74,7 @@ func notMade(made []created, err error) []created {
 	return made
 }
 
-func (c *call) createOne(d *metadata.Draft, asked message.CreateTopicsTopic, twice bool) (*metadata.Topic, error) {
+func (c *call) createOne(d *metadata.Draft, asked message.CreateTopicsTopic, twice, validateOnly bool) (*metadata.Topic, error) {
 	if twice {
 		return nil, kafka.Errorf(kafka.InvalidRequest, "topic %q is named more than once", asked.Name)
 	}
@@ -88,6 +94,11 @@ func (c *call) createOne(d *metadata.Draft, asked message.CreateTopicsTopic, twi
 	configs, err := topicConfigs(asked.Configs)
 	if err != nil {
 		return nil, err
+	}
+	if !validateOnly {
+		if err := c.mutate(partitions, 6); err != nil {
+			return nil, err
+		}
 	}
 	if err := d.Add(metadata.TopicCreated{Name: asked.Name, ID: newTopicID(), Partitions: partitions, Configs: configs}); err != nil {
 		return nil, err

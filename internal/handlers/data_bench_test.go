@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"kaasd/internal/codec/message"
 	"kaasd/internal/kafka"
 	"kaasd/internal/server"
-	"kaasd/internal/storage"
 )
 
 // serve is a request without the reading of its answer. The frame is given
@@ -32,7 +32,7 @@ func requestOf(frame []byte) *server.Request {
 // dataFrames are the requests whose cost is held: a producer's and a
 // consumer's, inside a session and outside.
 func dataFrames(t testing.TB, r *rig, p *peer, size int) map[string][]byte {
-	id := r.topic(t, "orders", 1)
+	id := r.topic("orders", 1).ID
 	p.produce(13, "", id, sized(size))
 	in := fetchFrom("", id, 0, 0)
 	in.MaxBytes = int32(size)
@@ -52,14 +52,17 @@ func TestAllocations(t *testing.T) {
 		most *= 1.5
 	}
 	for _, size := range []int{200, 1000} {
-		r := newRig(t, storage.FlushInterval)
-		r.limit(1e12, 1e12)
-		p := r.connect(t)
-		for name, frame := range dataFrames(t, r, p, size) {
-			request := requestOf(frame)
-			n := testing.AllocsPerRun(200, func() { p.serve(request, frame) })
-			if n > most {
-				t.Errorf("%s of %d bytes: %v allocations, want at most %v", name, size, n, most)
+		plain, charged := newRig(t), newRig(t, withKafkaModel)
+		plain.limit(1e12, 1e12)
+		charged.set(everyQuota())
+		for _, r := range []*rig{plain, charged} {
+			p := r.connect(plainListener)
+			for name, frame := range dataFrames(t, r, p, size) {
+				request := requestOf(frame)
+				n := testing.AllocsPerRun(200, func() { p.serve(request, frame) })
+				if n > most {
+					t.Errorf("%s of %d bytes: %v allocations, want at most %v", name, size, n, most)
+				}
 			}
 		}
 	}
@@ -67,19 +70,30 @@ func TestAllocations(t *testing.T) {
 
 func BenchmarkData(b *testing.B) {
 	for _, size := range []int{1 << 10, 64 << 10} {
-		r := newRig(b, storage.FlushInterval)
-		p := r.connect(b)
-		for name, frame := range dataFrames(b, r, p, size) {
-			b.Run(name+"/"+sizeName(size), func(b *testing.B) {
-				b.SetBytes(int64(size))
-				b.ReportAllocs()
-				request := requestOf(frame)
-				for b.Loop() {
-					p.serve(request, frame)
-				}
-			})
-		}
+		benchData(b, newRig(b), size, "")
+		r := newRig(b, withKafkaModel)
+		r.set(everyQuota())
+		benchData(b, r, size, "/charged")
 	}
+}
+
+func benchData(b *testing.B, r *rig, size int, suffix string) {
+	p := r.connect(plainListener)
+	for name, frame := range dataFrames(b, r, p, size) {
+		b.Run(name+"/"+sizeName(size)+suffix, func(b *testing.B) {
+			b.SetBytes(int64(size))
+			b.ReportAllocs()
+			request := requestOf(frame)
+			for b.Loop() {
+				p.serve(request, frame)
+			}
+		})
+	}
+}
+
+// everyQuota limits whoever comes to more than there is.
+func everyQuota() message.AlterClientQuotasEntry {
+	return entry("user client-id", kafka.ProducerByteRate, 1e15, kafka.ConsumerByteRate, 1e15, kafka.RequestPercentage, 1e9, kafka.ControllerMutationRate, 1e9)
 }
 
 func sizeName(n int) string {

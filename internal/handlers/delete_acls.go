@@ -56,7 +56,7 @@ func (c *call) removeACLs(filters []kafka.ACLFilter) ([][]kafka.ACL, []error) {
 		return found, failed(faults, err)
 	}
 	gone := map[kafka.ACL]bool{}
-	_, err := c.h.Metadata.Update(c.ctx, func(d *metadata.Draft) error {
+	_, err := c.update(func(d *metadata.Draft) error {
 		acls := d.ACLs()
 		for i, f := range filters {
 			if faults[i] = f.Check(); faults[i] != nil {

@@ -8,10 +8,12 @@ import (
 
 // DeleteTopics (key 20, KIP-4, KIP-516): v1-6, flexible from v4, by id from v6.
 // A topic is gone, and its waiting fetches are answered, before the answer.
+// controller_mutation_rate (KIP-599) is charged its partitions; from v5 on a topic
+// that finds the client in debt is 89.
 func (h *Handlers) deleteTopics(c *call, req *message.DeleteTopicsRequest) (*message.DeleteTopicsResponse, error) {
 	asked := namedOrID(req)
 	gone := make([]deletion, len(asked))
-	_, err := h.Metadata.Update(c.ctx, func(d *metadata.Draft) error {
+	_, err := c.update(func(d *metadata.Draft) error {
 		for i := range asked {
 			gone[i] = c.deleteOne(d, asked, i)
 		}
@@ -61,12 +63,12 @@ func (c *call) deleteOne(d *metadata.Draft, asked []message.DeleteTopicsTopic, i
 		}
 	}
 	t, err := findTopic(&d.Image, asked[i])
-	name := asked[i].Name
+	name, byID := asked[i].Name, asked[i].Name == nil
 	if t != nil {
 		name = &t.Name
 	}
 	if name != nil {
-		if denied := c.allow(kafka.OpDelete, kafka.TopicResource(*name)); denied != nil {
+		if denied := c.allowTopic(kafka.OpDelete, *name, asked[i].TopicID, byID); denied != nil {
 			return deletion{err: denied}
 		}
 	}
@@ -75,6 +77,9 @@ func (c *call) deleteOne(d *metadata.Draft, asked []message.DeleteTopicsTopic, i
 	}
 	if !d.Broker.DeleteTopics {
 		return deletion{topic: t, err: c.deletionOff()}
+	}
+	if err := c.mutate(t.Partitions, 5); err != nil {
+		return deletion{topic: t, err: err}
 	}
 	return deletion{topic: t, err: d.Add(metadata.TopicDeleted{ID: t.ID})}
 }

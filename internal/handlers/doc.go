@@ -31,11 +31,27 @@
 //	fetchSessions  what consumers read (KIP-227)
 //	producerIDs    what is left of the reserved block
 //
-// A quota is charged for a produced frame as a whole, after the append, whatever
-// became of it. A fetch takes its share before it hands out records: it finds
-// what there is (no byte is read), waits for more if it must, takes at most
-// the balance, and pays when the answer is encoded and its size known
-// (call.settle).
+// # Quotas
+//
+// Four of the five kinds are charged here; the fifth, of connections, at accept.
+//
+//	produce   the frame as a whole, after the append, whatever became of it
+//	fetch     taken before records are handed out, paid when the answer is encoded
+//	mutation  partitions, one topic after the other, in the plan of the commit
+//	request   the time that all of it took
+//
+// A fetch finds what there is (no byte is read), waits for more if it must, takes
+// at most the balance, and pays when the size of its answer is known
+// (call.settle). Mutations are judged where nobody else commits, after what else
+// is wrong with a topic. Work (work.go) is charged just before the answer is
+// encoded, so that the answer can tell the throttle; what comes after is owed by
+// the session until its next request. Waiting for records or for a commit is
+// no work.
+//
+// Each quota counts what it decides. The longest throttle of a request is
+// announced, if the answer has the field, and mutes the connection, once, in any
+// version; the others stay owed. A refusal of a strict mutation is no throttle of
+// anything else. Only the byte quota of a fetch makes an answer empty.
 //
 // Otherwise Handlers has collaborators and no state that outlives a request,
 // so that all of it may be called together.

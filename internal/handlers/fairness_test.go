@@ -9,7 +9,6 @@ import (
 
 	"kaasd/internal/codec/message"
 	"kaasd/internal/kafka"
-	"kaasd/internal/storage"
 )
 
 // TestFairness holds that equal consumers of one user get equal shares, within
@@ -25,8 +24,8 @@ func TestFairness(t *testing.T) {
 	} {
 		t.Run(fmt.Sprintf("%.0f MB per s, batches of %d, asking for %d", c.rate/1e6, c.batch, c.ask), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := newRig(t, storage.FlushInterval)
-				id := r.topic(t, "orders", 1)
+				r := newRig(t)
+				id := r.topic("orders", 1).ID
 				fill(t, r, id, 1+int(c.ask)/c.batch, c.batch)
 				r.limit(0, c.rate)
 				req := fetchFrom("", id, 0, 0)
@@ -57,7 +56,7 @@ func consume(t *testing.T, r *rig, req *message.FetchRequest, clients int, span 
 	end := time.Now().Add(span)
 	for i := range shares {
 		running.Go(func() {
-			p := r.connect(t)
+			p := r.connect(plainListener)
 			for time.Now().Before(end) {
 				got := p.ask(kafka.KeyFetch, 13, req)
 				if len(got.message.(*message.FetchResponse).Responses) > 0 {

@@ -11,16 +11,16 @@ import (
 	"kaasd/internal/codec/message"
 	"kaasd/internal/codec/record"
 	"kaasd/internal/kafka"
-	"kaasd/internal/storage"
+	"kaasd/internal/metadata"
 	"kaasd/internal/storage/vfs"
 )
 
 func TestFetchCodes(t *testing.T) {
 	fs := vfs.Memory()
-	openRig(t, fs, storage.FlushInterval).stop(t) // the next start has epoch 1
-	r := openRig(t, fs, storage.FlushInterval)
-	id := r.topic(t, "orders", 1)
-	p := r.connect(t)
+	newRig(t, onDisk(fs)).stop() // the next start has epoch 1
+	r := newRig(t, onDisk(fs))
+	id := r.topic("orders", 1).ID
+	p := r.connect(plainListener)
 	p.produce(13, "", id, batch("a"))
 	epoch := func(req *message.FetchRequest, epoch int32) *message.FetchRequest {
 		req.Topics[0].Partitions[0].CurrentLeaderEpoch = epoch
@@ -46,7 +46,7 @@ func TestFetchCodes(t *testing.T) {
 		{"the end", 12, fetchFrom("orders", id, 0, 1), kafka.NoError},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got := r.connect(t).fetched(tt.version, tt.req)
+			got := r.connect(plainListener).fetched(tt.version, tt.req)
 			if got.ErrorCode != tt.want {
 				t.Fatalf("got %v", got.ErrorCode)
 			}
@@ -63,7 +63,7 @@ func TestFetchCodes(t *testing.T) {
 
 func (r *rig) epochOf(t *testing.T, topic string) int32 {
 	t.Helper()
-	found, _ := r.meta.Image().Topic(topic)
+	found, _ := r.Metadata.Image().Topic(topic)
 	log, err := r.logs.find(found, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -72,9 +72,9 @@ func (r *rig) epochOf(t *testing.T, topic string) int32 {
 }
 
 func TestFetchHandsOutWholeBatches(t *testing.T) {
-	r := newRig(t, storage.FlushInterval)
-	id := r.topic(t, "orders", 2)
-	p := r.connect(t)
+	r := newRig(t)
+	id := r.topic("orders", 2).ID
+	p := r.connect(plainListener)
 	for range 3 {
 		p.produce(13, "", id, sized(1000))
 	}
@@ -150,31 +150,33 @@ func TestFetchWaits(t *testing.T) {
 		{name: "until something comes", least: 1, want: 2 * time.Second, bytes: 600,
 			after: func(t *testing.T, r *rig, id kafka.TopicID, second int) {
 				if second == 2 {
-					r.connect(t).produce(13, "", id, sized(600))
+					r.connect(plainListener).produce(13, "", id, sized(600))
 				}
 			}},
 		{name: "until enough comes", least: 1000, want: 2 * time.Second, bytes: 1200,
-			after: func(t *testing.T, r *rig, id kafka.TopicID, second int) { r.connect(t).produce(13, "", id, sized(600)) }},
+			after: func(t *testing.T, r *rig, id kafka.TopicID, second int) {
+				r.connect(plainListener).produce(13, "", id, sized(600))
+			}},
 		{name: "until the wait is over, with too little", least: 1000, want: 5 * time.Second, bytes: 600,
 			after: func(t *testing.T, r *rig, id kafka.TopicID, second int) {
 				if second == 1 {
-					r.connect(t).produce(13, "", id, sized(600))
+					r.connect(plainListener).produce(13, "", id, sized(600))
 				}
 			}},
 		{name: "until the topic is deleted", least: 1, want: 3 * time.Second, code: kafka.UnknownTopicID,
 			after: func(t *testing.T, r *rig, id kafka.TopicID, second int) {
 				if second == 3 {
-					r.deleteTopic(t, id)
+					r.commit(metadata.TopicDeleted{ID: id})
 				}
 			}},
 		{name: "not at all", least: 0, want: 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := newRig(t, storage.FlushInterval)
-				id := r.topic(t, "orders", 1)
+				r := newRig(t)
+				id := r.topic("orders", 1).ID
 				began, done := time.Now(), make(chan message.FetchResponsePartition)
-				go func() { done <- r.connect(t).fetched(13, waiting(id, 0, 5*time.Second, tt.least)) }()
+				go func() { done <- r.connect(plainListener).fetched(13, waiting(id, 0, 5*time.Second, tt.least)) }()
 				for second := 1; ; second++ {
 					select {
 					case got := <-done:
@@ -194,9 +196,9 @@ func TestFetchWaits(t *testing.T) {
 }
 
 func TestFetchSessionCodes(t *testing.T) {
-	r := newRig(t, storage.FlushInterval)
-	id := r.topic(t, "orders", 1)
-	p := r.connect(t)
+	r := newRig(t)
+	id := r.topic("orders", 1).ID
+	p := r.connect(plainListener)
 	p.produce(13, "", id, batch("a"))
 	ask := func(version int16, session, epoch int32) *message.FetchResponse {
 		req := fetchFrom("orders", id, 0, 0)
@@ -240,9 +242,9 @@ func TestFetchSessionCodes(t *testing.T) {
 
 // TestFetchSessionTellsWhatChanged holds trap 21.
 func TestFetchSessionTellsWhatChanged(t *testing.T) {
-	r := newRig(t, storage.FlushInterval)
-	id := r.topic(t, "orders", 3)
-	p := r.connect(t)
+	r := newRig(t)
+	id := r.topic("orders", 3).ID
+	p := r.connect(plainListener)
 	req := fetchFrom("", id, 0, 0)
 	req.SessionEpoch = 0
 	for i := int32(1); i < 3; i++ {
@@ -302,7 +304,7 @@ func TestFetchSessionTellsWhatChanged(t *testing.T) {
 	append1(2)
 	append1(0)
 	expect("one is left", next(change(8)), 0)
-	r.deleteTopic(t, id)
+	r.commit(metadata.TopicDeleted{ID: id})
 	resp := p.ask(kafka.KeyFetch, 13, &message.FetchRequest{MaxBytes: 1 << 20, SessionID: session, SessionEpoch: 9}).message.(*message.FetchResponse)
 	if got := resp.Responses[0].Partitions[0].ErrorCode; got != kafka.UnknownTopicID {
 		t.Errorf("deleted topic: %v", got)
@@ -350,9 +352,9 @@ func TestFetchSessionsAreBounded(t *testing.T) {
 
 func TestFetchEndsWithItsPeer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, storage.FlushInterval)
-		id := r.topic(t, "orders", 1)
-		p := r.connect(t)
+		r := newRig(t)
+		id := r.topic("orders", 1).ID
+		p := r.connect(plainListener)
 		ctx, cancel := context.WithCancel(context.Background())
 		p.ctx = ctx
 		failed := make(chan error)
@@ -372,13 +374,13 @@ func TestFetchEndsWithItsPeer(t *testing.T) {
 // answer at once, since a read ends there.
 func TestFetchAcrossSegments(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, storage.FlushInterval)
-		id := r.topic(t, "orders", 1, "segment.bytes", "1048576")
+		r := newRig(t)
+		id := r.topic("orders", 1, "segment.bytes", "1048576").ID
 		for range 3 {
 			fill(t, r, id, 1, 700_000)
 		}
 		began := time.Now()
-		got := r.connect(t).fetched(13, waiting(id, 0, 5*time.Second, 1<<20))
+		got := r.connect(plainListener).fetched(13, waiting(id, 0, 5*time.Second, 1<<20))
 		if took := time.Since(began); took > 0 || len(got.Records.Bytes) > 700_000 {
 			t.Errorf("after %v: %d bytes", took, len(got.Records.Bytes))
 		}
@@ -386,9 +388,9 @@ func TestFetchAcrossSegments(t *testing.T) {
 }
 
 func TestSequentialReader(t *testing.T) {
-	r := newRig(t, storage.FlushInterval)
-	id := r.topic(t, "orders", 1)
-	p := r.connect(t)
+	r := newRig(t)
+	id := r.topic("orders", 1).ID
+	p := r.connect(plainListener)
 	for range 50 {
 		p.produce(13, "", id, record.NewBuilder(record.LZ4).Add(time.Now().UnixMilli(), nil, []byte("a")).Add(time.Now().UnixMilli(), nil, []byte("b")).Batch())
 	}

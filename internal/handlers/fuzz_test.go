@@ -9,7 +9,7 @@ import (
 // FuzzSession lets a stranger send two frames on a connection, on both kinds of
 // listener: whatever they hold, nothing panics and nobody is logged in.
 func FuzzSession(f *testing.F) {
-	seeds := &caller{t: new(testing.T), clientID: "fuzz"}
+	seeds := &peer{t: new(testing.T), clientID: "fuzz"}
 	for _, api := range message.APIs() {
 		for _, version := range []int16{api.Min, api.Max} {
 			f.Add(seeds.frame(api.Key, version, api.NewRequest()), versionsFrame(9, 1), version%2 == 0)
@@ -17,7 +17,7 @@ func FuzzSession(f *testing.F) {
 	}
 	f.Add([]byte{0, 17, 0, 0, 0, 0, 0, 1, 0xff, 0xff, 0, 5, 'P', 'L', 'A', 'I', 'N'}, []byte("\x00alice\x00wrong"), true)
 	f.Fuzz(func(t *testing.T, first, second []byte, sasl bool) {
-		r := newHouse(t, withUsers)
+		r := newRig(t, withUsers)
 		listener := plainListener
 		if sasl {
 			listener = saslListener

@@ -87,7 +87,7 @@ func New(o Options, with Collaborators, log *zap.Logger, reg prometheus.Register
 	h.routes = index(h.table())
 	h.metrics = newMetrics(reg, h.routes, o)
 	h.logs = newLogs(with.Store, with.Metadata, h.log, reg)
-	h.sessions, h.producerIDs = newFetchSessions(), &producerIDs{meta: with.Metadata}
+	h.sessions, h.producerIDs = newFetchSessions(), new(producerIDs)
 	h.Metadata.Subscribe(h.logs.follow)
 	return h
 }

@@ -77,13 +77,13 @@ func (r configResource) operate(m *metadata.Image, current map[string]string, op
 	}
 	value := *op.Value
 	if op.ConfigOperation != configSet {
-		p, known := r.find(op.Name)
+		p, known := r.find(m, op.Name)
 		if known && p.Type != metadata.List {
 			return "", kafka.Errorf(kafka.InvalidConfig, "config %q is no list: it can be set, nothing appended or subtracted", op.Name)
 		}
 		value = changeList(r.inForce(m, current, op.Name), op)
 	}
-	return r.parse(op.Name, value)
+	return r.parse(m, op.Name, value)
 }
 
 func changeList(list string, op message.IncrementalAlterConfigsConfig) string {

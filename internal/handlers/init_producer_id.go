@@ -38,5 +38,5 @@ func (h *Handlers) newProducerID(c *call, req *message.InitProducerIdRequest) (i
 	if err != nil && !c.h.Authorizer.Anywhere(c.caller(), kafka.OpWrite, kafka.ResourceTopic) {
 		return 0, err
 	}
-	return h.producerIDs.take(c.ctx)
+	return h.producerIDs.take(c)
 }

@@ -12,19 +12,18 @@ import (
 
 	"kaasd/internal/kafka"
 	"kaasd/internal/metadata"
-	"kaasd/internal/storage"
 )
 
 func TestLogsFollowTheirTopics(t *testing.T) {
-	r := newRig(t, storage.FlushInterval)
-	id := r.topic(t, "orders", 2)
-	other := r.topic(t, "other", 1)
-	p := r.connect(t)
+	r := newRig(t)
+	id := r.topic("orders", 2).ID
+	other := r.topic("other", 1).ID
+	p := r.connect(plainListener)
 	p.produce(13, "", id, batch("a"))
 	p.produce(13, "", other, batch("a"))
 	t.Run("configs", func(t *testing.T) {
 		change := metadata.TopicConfigsSet{ID: id, Configs: map[string]string{"message.timestamp.type": "LogAppendTime"}}
-		if _, err := r.meta.Commit(context.Background(), change); err != nil {
+		if _, err := r.Metadata.Commit(context.Background(), change); err != nil {
 			t.Fatal(err)
 		}
 		if got := p.produce(13, "", id, batch("b")); got.LogAppendTimeMs < time.Now().Add(-time.Hour).UnixMilli() {
@@ -32,7 +31,7 @@ func TestLogsFollowTheirTopics(t *testing.T) {
 		}
 	})
 	t.Run("more partitions", func(t *testing.T) {
-		if _, err := r.meta.Commit(context.Background(), metadata.PartitionsAdded{ID: id, Partitions: 5}); err != nil {
+		if _, err := r.Metadata.Commit(context.Background(), metadata.PartitionsAdded{ID: id, Partitions: 5}); err != nil {
 			t.Fatal(err)
 		}
 		got := p.ask(kafka.KeyProduce, 13, produceTo("", id, 4, 1, batch("a")))
@@ -41,8 +40,8 @@ func TestLogsFollowTheirTopics(t *testing.T) {
 		}
 	})
 	t.Run("the end", func(t *testing.T) {
-		found, _ := r.meta.Image().TopicByID(id)
-		r.deleteTopic(t, id)
+		found, _ := r.Metadata.Image().TopicByID(id)
+		r.commit(metadata.TopicDeleted{ID: id})
 		if got := p.produce(13, "", id, batch("c")).ErrorCode; got != kafka.UnknownTopicID {
 			t.Errorf("produce: %v", got)
 		}
@@ -58,7 +57,7 @@ func TestLogsFollowTheirTopics(t *testing.T) {
 		}
 	})
 	t.Run("another life", func(t *testing.T) {
-		again := r.topic(t, "orders", 1)
+		again := r.topic("orders", 1).ID
 		if got := p.produce(13, "", again, batch("d")); got.ErrorCode != kafka.NoError || got.BaseOffset != 0 {
 			t.Errorf("%v at %d", got.ErrorCode, got.BaseOffset)
 		}
@@ -69,9 +68,9 @@ func TestLogsFollowTheirTopics(t *testing.T) {
 }
 
 func TestTrafficIsCountedByTopic(t *testing.T) {
-	r := newRig(t, storage.FlushInterval)
-	id := r.topic(t, "orders", 1)
-	p := r.connect(t)
+	r := newRig(t)
+	id := r.topic("orders", 1).ID
+	p := r.connect(plainListener)
 	size := len(sized(500))
 	p.produce(13, "", id, sized(500))
 	p.fetched(13, fetchFrom("", id, 0, 0))

@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"crypto/rand"
+	"time"
 
 	"go.uber.org/zap"
 
@@ -139,10 +140,9 @@ func (c *call) createMissing(asked []message.MetadataRequestTopic) {
 	if len(missing) == 0 {
 		return
 	}
-	image, err := c.h.Metadata.Update(c.ctx, func(d *metadata.Draft) error {
+	image, err := c.update(func(d *metadata.Draft) error {
 		for _, name := range missing {
-			// What does not fit is told to the client where it is not found.
-			_ = d.Add(metadata.TopicCreated{Name: name, ID: newTopicID(), Partitions: d.Broker.NumPartitions})
+			c.createOnDemand(d, name)
 		}
 		return nil
 	})
@@ -156,6 +156,21 @@ func (c *call) createMissing(asked []message.MetadataRequestTopic) {
 		}
 	}
 	c.image = image
+}
+
+// createOnDemand makes one topic, if it fits. If it does not, the client is told
+// where the topic is not found. controller_mutation_rate (KIP-599) is charged as by
+// the strict versions of CreateTopics, but a refusal announces no throttle: the
+// connection is one that others' records go over, and a client that does not
+// find its topic asks again anyway.
+func (c *call) createOnDemand(d *metadata.Draft, name string) {
+	n := d.Broker.NumPartitions
+	if d.CheckNewTopic(name) != nil || checkRoom(d, name, n) != nil {
+		return
+	}
+	if _, ok := c.payer().Mutate(int(n), true, time.Now()); ok {
+		_ = d.Add(metadata.TopicCreated{Name: name, ID: newTopicID(), Partitions: n}) // fits
+	}
 }
 
 func (c *call) missing(asked []message.MetadataRequestTopic) []string {

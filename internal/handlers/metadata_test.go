@@ -63,16 +63,16 @@ func TestMetadataTopics(t *testing.T) {
 			want: []string{"a 42 0", " 42 0"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := newHouse(t, func(s *setup) {
+			r := newRig(t, func(s *setup) {
 				s.properties = map[string]string{"num.partitions": "4"}
 				if c.setup != nil {
 					c.setup(s)
 				}
 			})
-			r.topic("b", 3, nil)
-			r.topic("a", 1, nil)
+			r.topic("b", 3)
+			r.topic("a", 1)
 			var resp message.MetadataResponse
-			r.connect(plainListener).ask(none, c.version, &c.req, &resp)
+			r.connect(plainListener).get(none, c.version, &c.req, &resp)
 			if diff := cmp.Diff(c.want, told(&resp)); diff != "" {
 				t.Error(diff)
 			}
@@ -81,17 +81,17 @@ func TestMetadataTopics(t *testing.T) {
 }
 
 func TestMetadataDescribesThisBroker(t *testing.T) {
-	r := newHouse(t)
-	made := r.topic("a", 2, nil)
+	r := newRig(t)
+	made := r.topic("a", 2)
 	for _, l := range []struct {
 		name string
-		conn *caller
+		conn *peer
 		host string
 		port int32
 	}{{"inside", r.connect(plainListener), "inside", 9092}, {"outside", loggedIn(t, r), "outside", 19095}} {
 		t.Run(l.name, func(t *testing.T) {
 			var resp message.MetadataResponse
-			l.conn.ask(kafka.KeyMetadata, 12, &message.MetadataRequest{Topics: []message.MetadataRequestTopic{{TopicID: made.ID}}}, &resp)
+			l.conn.get(kafka.KeyMetadata, 12, &message.MetadataRequest{Topics: []message.MetadataRequestTopic{{TopicID: made.ID}}}, &resp)
 			want := message.MetadataResponse{
 				Brokers:   []message.MetadataResponseBroker{{NodeID: 1, Host: l.host, Port: l.port}},
 				ClusterID: ptr("cluster-of-the-test-xx"), ControllerID: 1, ClusterAuthorizedOperations: message.NoOperations,
@@ -116,13 +116,13 @@ func TestMetadataDescribesThisBroker(t *testing.T) {
 }
 
 func TestAuthorizedOperations(t *testing.T) {
-	r := newHouse(t, func(s *setup) {
+	r := newRig(t, func(s *setup) {
 		s.authorizer = only{"DESCRIBE TOPIC:a", "READ TOPIC:a", "ALTER_CONFIGS CLUSTER:kafka-cluster", "DESCRIBE CLUSTER:kafka-cluster"}
 	})
-	r.topic("a", 1, nil)
+	r.topic("a", 1)
 	c := r.connect(plainListener)
 	var resp message.MetadataResponse
-	c.ask(kafka.KeyMetadata, 10, &message.MetadataRequest{Topics: named("a"), IncludeClusterAuthorizedOperations: true, IncludeTopicAuthorizedOperations: true}, &resp)
+	c.get(kafka.KeyMetadata, 10, &message.MetadataRequest{Topics: named("a"), IncludeClusterAuthorizedOperations: true, IncludeTopicAuthorizedOperations: true}, &resp)
 	if got, want := resp.Topics[0].TopicAuthorizedOperations, int32(1<<kafka.OpDescribe|1<<kafka.OpRead); got != want {
 		t.Errorf("topic: got %b, want %b", got, want)
 	}
@@ -130,7 +130,7 @@ func TestAuthorizedOperations(t *testing.T) {
 		t.Errorf("cluster: got %b, want %b", got, want)
 	}
 	var cluster message.DescribeClusterResponse
-	c.ask(kafka.KeyDescribeCluster, 2, &message.DescribeClusterRequest{IncludeClusterAuthorizedOperations: true, EndpointType: 1}, &cluster)
+	c.get(kafka.KeyDescribeCluster, 2, &message.DescribeClusterRequest{IncludeClusterAuthorizedOperations: true, EndpointType: 1}, &cluster)
 	if got, want := cluster.ClusterAuthorizedOperations, int32(1<<kafka.OpAlterConfigs|1<<kafka.OpDescribe); got != want {
 		t.Errorf("cluster: got %b, want %b", got, want)
 	}
@@ -154,9 +154,9 @@ func TestDescribeCluster(t *testing.T) {
 			Brokers: []message.DescribeClusterResponseBroker{}, ClusterAuthorizedOperations: message.NoOperations}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := newHouse(t)
+			r := newRig(t)
 			var resp message.DescribeClusterResponse
-			r.connect(plainListener).ask(kafka.KeyDescribeCluster, c.version, &message.DescribeClusterRequest{EndpointType: c.kind}, &resp)
+			r.connect(plainListener).get(kafka.KeyDescribeCluster, c.version, &message.DescribeClusterRequest{EndpointType: c.kind}, &resp)
 			if diff := cmp.Diff(c.want, resp); diff != "" {
 				t.Error(diff)
 			}

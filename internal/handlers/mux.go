@@ -32,11 +32,20 @@ func (s *session) Admit(size int, head []byte) (server.Mute, error) {
 	}
 	if ok && key == kafka.KeyProduce && !s.produced && s.Established() {
 		s.produced = true
-		if mute := s.quotaClient(s.clientID).Join(quota.Produce, time.Now()); mute != nil {
+		if mute := s.quotaClient(s.peekClientID(head)).Join(quota.Produce, time.Now()); mute != nil {
 			return mute, nil // a nil *Mute is not a nil Mute
 		}
 	}
 	return nil, nil
+}
+
+// peekClientID is the client id of a frame whose head is there, or that of the
+// request before it when the head ends too early to tell.
+func (s *session) peekClientID(head []byte) string {
+	if header, _, err := codec.ParseHeader(head, false); err == nil {
+		return header.ClientID
+	}
+	return s.clientID
 }
 
 // judge holds a frame's size against the limit of its key.
@@ -60,6 +69,7 @@ func (s *session) judge(size int, key kafka.APIKey, ok bool) error {
 // Serve answers one frame.
 func (s *session) Serve(ctx context.Context, r *server.Request) (answer server.Answer, err error) {
 	if s.sasl.raw() {
+		defer func() { s.owe(time.Since(r.Received) + r.Read) }()
 		return s.rawToken(r.Frame), nil
 	}
 	key, version, ok := codec.PeekKey(r.Frame)
@@ -68,17 +78,22 @@ func (s *session) Serve(ctx context.Context, r *server.Request) (answer server.A
 	}
 	route := s.h.routes.find(key)
 	if route == nil || !route.serves(version) {
-		return s.unsupported(key, version, r.Frame)
+		return s.unsupported(ctx, key, version, r)
 	}
 	header, body, err := codec.ParseHeader(r.Frame, route.IsFlexible(version))
 	if err != nil {
 		return server.Answer{}, fmt.Errorf("%s %d: %w", key, version, err)
 	}
+	return s.answer(s.newCall(ctx, header, r, route), body)
+}
+
+// newCall is the call of a request.
+func (s *session) newCall(ctx context.Context, header codec.RequestHeader, r *server.Request, route *route) *call {
 	s.call = call{
-		session: s, ctx: ctx, header: header, size: len(r.Frame), now: r.Received, request: r, route: route,
-		image: s.h.Metadata.Image(), answer: server.Answer{Alone: key != kafka.KeyProduce},
+		session: s, ctx: ctx, header: header, size: len(r.Frame), now: r.Received, request: r, route: route, login: !s.Established(),
+		image: s.h.Metadata.Image(), answer: server.Answer{Alone: header.Key != kafka.KeyProduce},
 	}
-	return s.answer(&s.call, body)
+	return &s.call
 }
 
 // answer has the route's method answer a call. A panic on the way closes the
@@ -89,7 +104,7 @@ func (s *session) answer(c *call, body []byte) (answer server.Answer, err error)
 			err = s.survive(c, p)
 		}
 	}()
-	if !s.Established() {
+	if c.login {
 		if early, err := s.gate(c); early != nil || err != nil {
 			return s.seal(c, early, err)
 		}
@@ -103,36 +118,35 @@ func (s *session) seal(c *call, response codec.Message, err error) (server.Answe
 	if err == nil {
 		err = c.finish(response)
 	}
+	now := time.Now()
+	c.oweWork(now)
 	if err != nil {
 		c.giveBack()
 		return server.Answer{}, fmt.Errorf("%s %d: %w", c.route.Name, c.header.Version, err)
 	}
 	c.route.answered.Inc()
-	c.route.duration.Observe((time.Since(c.now) - c.parked).Seconds())
+	c.route.duration.Observe((now.Sub(c.now) - c.parked).Seconds())
 	return c.answer, nil
 }
 
 // unsupported closes the connection, as Kafka does, unless the request is an
 // ApiVersions of another age: that is told which versions there are, in the
 // layout of version 0, and its body is not looked at (KIP-511).
-func (s *session) unsupported(key kafka.APIKey, version int16, frame []byte) (server.Answer, error) {
+func (s *session) unsupported(ctx context.Context, key kafka.APIKey, version int16, r *server.Request) (server.Answer, error) {
 	s.h.metrics.unsupported.Inc()
 	if key != kafka.KeyApiVersions || !s.sasl.mayAskVersions(s.Established()) {
 		return server.Answer{}, fmt.Errorf("%s version %d is not served", key, version)
 	}
-	header, _, err := codec.ParseHeader(frame, true)
+	header, _, err := codec.ParseHeader(r.Frame, true)
 	if err != nil {
 		return server.Answer{}, fmt.Errorf("%s %d: %w", key, version, err)
 	}
-	r := s.h.routes.find(key)
-	payload, err := codec.EncodeResponse(header.CorrelationID, 0, false, false, &message.ApiVersionsResponse{
+	header.Version = 0
+	route := s.h.routes.find(key)
+	return s.seal(s.newCall(ctx, header, r, route), &message.ApiVersionsResponse{
 		ErrorCode: kafka.UnsupportedVersion,
-		ApiKeys:   []message.ApiVersionsResponseKey{{ApiKey: key, MinVersion: r.listed, MaxVersion: r.high}},
-	})
-	if err != nil {
-		return server.Answer{}, err
-	}
-	return server.Answer{Payload: payload, Alone: true}, nil
+		ApiKeys:   []message.ApiVersionsResponseKey{{ApiKey: key, MinVersion: route.listed, MaxVersion: route.high}},
+	}, nil)
 }
 
 // durable are the rooms whose panics must not be survived.

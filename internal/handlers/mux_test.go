@@ -18,7 +18,7 @@ import (
 )
 
 func TestTable(t *testing.T) {
-	r := newHouse(t)
+	r := newRig(t)
 	if !slices.IsSortedFunc(r.routes.inOrder, func(a, b *route) int { return int(a.Key) - int(b.Key) }) {
 		t.Error("the table is not in key order")
 	}
@@ -36,11 +36,11 @@ func TestTable(t *testing.T) {
 }
 
 func TestApiVersions(t *testing.T) {
-	r := newHouse(t)
+	r := newRig(t)
 	for version := range int16(5) {
 		t.Run(fmt.Sprint("version ", version), func(t *testing.T) {
 			var resp message.ApiVersionsResponse
-			r.connect(plainListener).ask(kafka.KeyApiVersions, version, &message.ApiVersionsRequest{ClientSoftwareName: "go-test", ClientSoftwareVersion: "1.0"}, &resp)
+			r.connect(plainListener).get(kafka.KeyApiVersions, version, &message.ApiVersionsRequest{ClientSoftwareName: "go-test", ClientSoftwareVersion: "1.0"}, &resp)
 			want := message.ApiVersionsResponseKey{ApiKey: kafka.KeyProduce, MinVersion: 0, MaxVersion: 13}
 			if resp.ErrorCode != 0 || resp.ApiKeys[0] != want || len(resp.ApiKeys) != len(r.routes.inOrder) {
 				t.Errorf("got %+v", resp)
@@ -51,7 +51,7 @@ func TestApiVersions(t *testing.T) {
 		t.Run("software "+name, func(t *testing.T) {
 			for _, req := range []message.ApiVersionsRequest{{ClientSoftwareName: name, ClientSoftwareVersion: "1"}, {ClientSoftwareName: "a", ClientSoftwareVersion: name}} {
 				var resp message.ApiVersionsResponse
-				r.connect(plainListener).ask(kafka.KeyApiVersions, 3, &req, &resp)
+				r.connect(plainListener).get(kafka.KeyApiVersions, 3, &req, &resp)
 				if (resp.ErrorCode == 0) != ok || !ok && (resp.ErrorCode != kafka.InvalidRequest || len(resp.ApiKeys) != 0) {
 					t.Errorf("got %+v", resp)
 				}
@@ -65,24 +65,24 @@ func TestApiVersions(t *testing.T) {
 func TestApiVersionsOfAnotherAge(t *testing.T) {
 	for _, version := range []int16{5, 6, 99, 32767, -1} {
 		t.Run(fmt.Sprint("version ", version), func(t *testing.T) {
-			c := newHouse(t).connect(plainListener)
+			c := newRig(t).connect(plainListener)
 			got, err := c.exchange(versionsFrame(version, 77))
 			want := []byte{0, 0, 0, 77, 0, 35, 0, 0, 0, 1, 0, 18, 0, 0, 0, 4}
 			if err != nil || !bytes.Equal(got, want) || c.last.Close {
 				t.Errorf("got %x, %v, want %x", got, err, want)
 			}
-			c.ask(kafka.KeyApiVersions, 4, &message.ApiVersionsRequest{ClientSoftwareName: "a", ClientSoftwareVersion: "1"}, &message.ApiVersionsResponse{})
+			c.get(kafka.KeyApiVersions, 4, &message.ApiVersionsRequest{ClientSoftwareName: "a", ClientSoftwareVersion: "1"}, &message.ApiVersionsResponse{})
 		})
 	}
 	t.Run("a cut header", func(t *testing.T) {
-		if _, err := newHouse(t).connect(plainListener).exchange(versionsFrame(5, 1)[:10]); err == nil {
+		if _, err := newRig(t).connect(plainListener).exchange(versionsFrame(5, 1)[:10]); err == nil {
 			t.Error("was answered")
 		}
 	})
 }
 
 func TestApiVersionsHeaderIsNeverFlexible(t *testing.T) {
-	c := newHouse(t).connect(plainListener)
+	c := newRig(t).connect(plainListener)
 	frame, err := c.exchange(c.frame(kafka.KeyApiVersions, 3, &message.ApiVersionsRequest{ClientSoftwareName: "a", ClientSoftwareVersion: "1"}))
 	if err != nil || binary.BigEndian.Uint16(frame[4:]) != 0 || frame[6] != 25 { // error 0, then 24 keys
 		t.Errorf("got %x, %v", frame[:8], err)
@@ -90,7 +90,7 @@ func TestApiVersionsHeaderIsNeverFlexible(t *testing.T) {
 }
 
 func TestUnsupportedRequestsCloseTheConnection(t *testing.T) {
-	r := newHouse(t)
+	r := newRig(t)
 	for _, c := range []struct {
 		key     kafka.APIKey
 		version int16
@@ -121,7 +121,7 @@ func TestBodiesThatDoNotDecode(t *testing.T) {
 		{"a negative string", 1, []byte{0, 0, 0, 1, 0xff, 0xfe}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			conn := newHouse(t).connect(plainListener)
+			conn := newRig(t).connect(plainListener)
 			frame := []byte{0, 3, 0, byte(c.version), 0, 0, 0, 1, 0xff, 0xff}
 			if c.version >= 9 {
 				frame = append(frame, 0)
@@ -133,9 +133,9 @@ func TestBodiesThatDoNotDecode(t *testing.T) {
 	}
 }
 
-// panicking is a house whose Metadata route does something else.
-func panicking(t *testing.T, do func()) *house {
-	r := newHouse(t)
+// panicking is a rig whose Metadata route does something else.
+func panicking(t *testing.T, do func()) *rig {
+	r := newRig(t)
 	r.routes.find(kafka.KeyMetadata).handle = func(*call, []byte) (codec.Message, error) {
 		do()
 		return nil, nil
@@ -147,9 +147,9 @@ func TestPanics(t *testing.T) {
 	t.Run("in a handler", func(t *testing.T) {
 		r := panicking(t, func() { panic("boom") })
 		r.crash = func(any) { t.Error("the process ends") }
-		answered, err := r.connect(plainListener).try(kafka.KeyMetadata, 1, &message.MetadataRequest{}, &message.MetadataResponse{})
-		if answered || err == nil {
-			t.Errorf("answered %v, %v", answered, err)
+		got, err := r.connect(plainListener).try(kafka.KeyMetadata, 1, &message.MetadataRequest{})
+		if got.message != nil || err == nil {
+			t.Errorf("answered %v, %v", got.message, err)
 		}
 		if got := testutil.ToFloat64(r.metrics.errors.WithLabelValues("Metadata", "UNKNOWN_SERVER_ERROR")); got != 1 {
 			t.Errorf("%v were counted", got)
@@ -167,7 +167,7 @@ func TestPanics(t *testing.T) {
 			return nil, nil
 		}
 		r.crash = func(cause any) { crashed = cause }
-		_, err := r.connect(plainListener).try(kafka.KeyMetadata, 1, &message.MetadataRequest{}, &message.MetadataResponse{})
+		_, err := r.connect(plainListener).try(kafka.KeyMetadata, 1, &message.MetadataRequest{})
 		if crashed != "what is on disk?" || err == nil {
 			t.Errorf("crashed with %v, %v", crashed, err)
 		}
@@ -175,10 +175,10 @@ func TestPanics(t *testing.T) {
 }
 
 func TestRequestMetrics(t *testing.T) {
-	r := newHouse(t)
+	r := newRig(t)
 	c := r.connect(plainListener)
-	c.ask(kafka.KeyMetadata, 9, &message.MetadataRequest{Topics: named("x", "y", "a b")}, &message.MetadataResponse{})
-	c.ask(kafka.KeyDescribeCluster, 0, &message.DescribeClusterRequest{}, &message.DescribeClusterResponse{})
+	c.get(kafka.KeyMetadata, 9, &message.MetadataRequest{Topics: named("x", "y", "a b")}, &message.MetadataResponse{})
+	c.get(kafka.KeyDescribeCluster, 0, &message.DescribeClusterRequest{}, &message.DescribeClusterResponse{})
 	var found []string
 	families, err := r.registry.Gather()
 	if err != nil {
@@ -208,7 +208,7 @@ func TestRequestMetrics(t *testing.T) {
 }
 
 func TestQuotaClientFollowsTheClientID(t *testing.T) {
-	r := newHouse(t)
+	r := newRig(t)
 	s := r.connect(plainListener).session.(*session)
 	a := s.quotaClient("a")
 	if s.quotaClient("a") != a || s.quotaClient("") == a || s.quotaClient("a") == nil {

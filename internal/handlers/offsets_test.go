@@ -9,7 +9,6 @@ import (
 	"kaasd/internal/codec/message"
 	"kaasd/internal/codec/record"
 	"kaasd/internal/kafka"
-	"kaasd/internal/storage"
 	"kaasd/internal/storage/vfs"
 )
 
@@ -25,11 +24,11 @@ func (p *peer) offsetOfTime(version int16, topic string, ts int64, epoch int32) 
 func TestListOffsets(t *testing.T) {
 	for _, codec := range []record.Codec{record.None, record.Gzip, record.Zstd} {
 		fs := vfs.Memory()
-		openRig(t, fs, storage.FlushInterval).stop(t)
-		r := openRig(t, fs, storage.FlushInterval)
-		id := r.topic(t, "times", 1)
-		r.topic(t, "empty", 1)
-		p := r.connect(t)
+		newRig(t, onDisk(fs)).stop()
+		r := newRig(t, onDisk(fs))
+		id := r.topic("times", 1).ID
+		r.topic("empty", 1)
+		p := r.connect(plainListener)
 		p.produce(13, "", id, record.NewBuilder(codec).Add(1000, nil, nil).Add(3000, nil, nil).Add(2000, nil, nil).Batch())
 		for _, tt := range []struct {
 			name    string
@@ -70,15 +69,15 @@ func TestListOffsets(t *testing.T) {
 }
 
 func TestListOffsetsNamedTwice(t *testing.T) {
-	r := newRig(t, storage.FlushInterval)
-	r.topic(t, "orders", 2)
+	r := newRig(t)
+	r.topic("orders", 2)
 	part := func(i int32) message.ListOffsetsPartition {
 		return message.ListOffsetsPartition{PartitionIndex: i, CurrentLeaderEpoch: -1, Timestamp: -1}
 	}
 	req := &message.ListOffsetsRequest{Topics: []message.ListOffsetsTopic{
 		{Name: "orders", Partitions: []message.ListOffsetsPartition{part(0), part(1)}}, {Name: "orders", Partitions: []message.ListOffsetsPartition{part(0)}}}}
 	var got []kafka.Code
-	for _, topic := range r.connect(t).ask(kafka.KeyListOffsets, 7, req).message.(*message.ListOffsetsResponse).Topics {
+	for _, topic := range r.connect(plainListener).ask(kafka.KeyListOffsets, 7, req).message.(*message.ListOffsetsResponse).Topics {
 		for _, out := range topic.Partitions {
 			got = append(got, out.ErrorCode)
 		}
@@ -98,10 +97,10 @@ func (p *peer) deleteRecords(topic string, offset int64) (kafka.Code, int64) {
 
 // TestDeleteRecords holds trap 65.
 func TestDeleteRecords(t *testing.T) {
-	r := newRig(t, storage.FlushInterval)
-	id := r.topic(t, "orders", 1)
-	r.topic(t, "__consumer_offsets", 1)
-	p := r.connect(t)
+	r := newRig(t)
+	id := r.topic("orders", 1).ID
+	r.topic("__consumer_offsets", 1)
+	p := r.connect(plainListener)
 	p.produce(13, "", id, batch("a", "b", "c", "d"))
 	for _, tt := range []struct {
 		topic  string
@@ -132,12 +131,12 @@ func TestDeleteRecords(t *testing.T) {
 // TestOffsetForLeaderEpoch holds trap 63: an epoch for each start.
 func TestOffsetForLeaderEpoch(t *testing.T) {
 	fs := vfs.Memory()
-	first := openRig(t, fs, storage.FlushInterval)
-	id := first.topic(t, "orders", 1)
-	first.connect(t).produce(13, "", id, batch("a", "b"))
-	first.stop(t)
-	second := openRig(t, fs, storage.FlushInterval)
-	p := second.connect(t)
+	first := newRig(t, onDisk(fs))
+	id := first.topic("orders", 1).ID
+	first.connect(plainListener).produce(13, "", id, batch("a", "b"))
+	first.stop()
+	second := newRig(t, onDisk(fs))
+	p := second.connect(plainListener)
 	p.produce(13, "", id, batch("c"))
 	for _, tt := range []struct {
 		name           string
@@ -168,8 +167,8 @@ func TestProducerIDs(t *testing.T) {
 	fs := vfs.Memory()
 	seen := map[int64]bool{}
 	for range 3 {
-		r := openRig(t, fs, storage.FlushInterval)
-		p := r.connect(t)
+		r := newRig(t, onDisk(fs))
+		p := r.connect(plainListener)
 		for i := range producerIDBlock + 2 {
 			version := int16(i % 6)
 			got := p.ask(kafka.KeyInitProducerID, version, &message.InitProducerIdRequest{ProducerID: -1, ProducerEpoch: -1}).message.(*message.InitProducerIdResponse)
@@ -178,9 +177,9 @@ func TestProducerIDs(t *testing.T) {
 			}
 			seen[got.ProducerID] = true
 		}
-		r.stop(t)
+		r.stop()
 	}
-	p := newRig(t, storage.FlushInterval).connect(t)
+	p := newRig(t).connect(plainListener)
 	for _, tt := range []struct {
 		name string
 		req  message.InitProducerIdRequest
@@ -202,17 +201,17 @@ func TestProducerIDs(t *testing.T) {
 // TestSequencesSurviveRestarts holds trap 11.
 func TestSequencesSurviveRestarts(t *testing.T) {
 	fs := vfs.Memory()
-	r := openRig(t, fs, storage.FlushInterval)
-	id := r.topic(t, "orders", 1)
+	r := newRig(t, onDisk(fs))
+	id := r.topic("orders", 1).ID
 	send := func(r *rig, sequence int32) (kafka.Code, int64) {
 		b := record.NewBuilder(record.None).Producer(9, 0, sequence).Add(time.Now().UnixMilli(), nil, nil).Batch()
-		got := r.connect(t).produce(13, "", id, b)
+		got := r.connect(plainListener).produce(13, "", id, b)
 		return got.ErrorCode, got.BaseOffset
 	}
 	send(r, 0)
 	send(r, 1)
-	r.stop(t)
-	r = openRig(t, fs, storage.FlushInterval)
+	r.stop()
+	r = newRig(t, onDisk(fs))
 	if code, base := send(r, 1); code != kafka.NoError || base != 1 {
 		t.Errorf("the same again: %v at %d, want NONE at 1", code, base)
 	}
@@ -223,10 +222,10 @@ func TestSequencesSurviveRestarts(t *testing.T) {
 
 // TestDataIsAuthorized asks each API without any permission.
 func TestDataIsAuthorized(t *testing.T) {
-	r := newRig(t, storage.FlushInterval)
-	id := r.topic(t, "orders", 1)
+	r := newRig(t)
+	id := r.topic("orders", 1).ID
 	r.Authorizer = only{}
-	p := r.connect(t)
+	p := r.connect(plainListener)
 	got := map[string]kafka.Code{
 		"produce":                     p.produce(12, "orders", id, batch("a")).ErrorCode,
 		"produce by id":               p.produce(13, "", id, batch("a")).ErrorCode,

@@ -35,6 +35,7 @@ func (h *Handlers) produce(c *call, req *message.ProduceRequest) (*message.Produ
 		c.answer.Wait = p.commits.wait
 	}
 	if req.Acks == 0 {
+		c.exempt = true
 		c.answer.Close = p.failed // the only way to tell
 		return nil, nil
 	}

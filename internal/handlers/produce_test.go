@@ -17,9 +17,9 @@ import (
 )
 
 func TestProduceThenFetchInEveryVersion(t *testing.T) {
-	r := newRig(t, storage.FlushInterval)
-	id := r.topic(t, "orders", 1)
-	p := r.connect(t)
+	r := newRig(t)
+	id := r.topic("orders", 1).ID
+	p := r.connect(plainListener)
 	for v := int16(3); v <= 13; v++ {
 		got := p.produce(v, "orders", id, batch("a", "b"))
 		want := message.ProduceResponsePartition{BaseOffset: 2 * int64(v-3), LogAppendTimeMs: -1, LogStartOffset: 0}
@@ -48,10 +48,10 @@ func TestProduceThenFetchInEveryVersion(t *testing.T) {
 }
 
 func TestProduceCodes(t *testing.T) {
-	r := newRig(t, storage.FlushInterval)
-	id := r.topic(t, "orders", 1)
-	small := r.topic(t, "small", 1, "max.message.bytes", "100")
-	internal := r.topic(t, "__consumer_offsets", 1)
+	r := newRig(t)
+	id := r.topic("orders", 1).ID
+	small := r.topic("small", 1, "max.message.bytes", "100").ID
+	internal := r.topic("__consumer_offsets", 1).ID
 	bad := batch("a")
 	bad[len(bad)-1]++
 	late := record.NewBuilder(record.None).Add(time.Now().UnixMilli(), nil, nil).Add(time.Now().Add(2*time.Hour).UnixMilli(), nil, nil).Batch()
@@ -89,7 +89,7 @@ func TestProduceCodes(t *testing.T) {
 		{"transactional", 9, with(produceTo("orders", id, 0, 1, transactional), "t"), kafka.InvalidTxnState},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			resp := r.connect(t).ask(kafka.KeyProduce, tt.version, tt.req).message.(*message.ProduceResponse)
+			resp := r.connect(plainListener).ask(kafka.KeyProduce, tt.version, tt.req).message.(*message.ProduceResponse)
 			got := resp.Responses[0].PartitionResponses[0]
 			if got.ErrorCode != tt.want || got.Index != tt.req.TopicData[0].PartitionData[0].Index {
 				t.Errorf("got %v for partition %d", got.ErrorCode, got.Index)
@@ -103,14 +103,14 @@ func TestProduceCodes(t *testing.T) {
 		})
 	}
 	t.Run("record errors", func(t *testing.T) {
-		got := r.connect(t).produce(9, "orders", id, late)
+		got := r.connect(plainListener).produce(9, "orders", id, late)
 		if len(got.RecordErrors) != 1 || got.RecordErrors[0].BatchIndex != 1 || *got.RecordErrors[0].BatchIndexErrorMessage == "" {
 			t.Errorf("got %+v", got.RecordErrors)
 		}
 	})
 	t.Run("the broker's own client id", func(t *testing.T) {
-		p := r.connect(t)
-		p.client = "__admin_client"
+		p := r.connect(plainListener)
+		p.clientID = "__admin_client"
 		if got := p.produce(13, "", internal, batch("a")); got.ErrorCode != kafka.NoError {
 			t.Errorf("got %v", got.ErrorCode)
 		}
@@ -121,15 +121,15 @@ func TestProduceCodes(t *testing.T) {
 func reseal(b record.Batch) { binary.BigEndian.PutUint32(b[17:], b.Sum()) }
 
 func TestProduceErrorsStayInTheirPartition(t *testing.T) {
-	r := newRig(t, storage.FlushInterval)
-	r.topic(t, "orders", 2)
+	r := newRig(t)
+	r.topic("orders", 2)
 	req := &message.ProduceRequest{Acks: 1, TopicData: []message.ProduceTopic{
 		{Name: "orders", PartitionData: []message.ProducePartition{
 			{Index: 1, Records: codec.Records{Bytes: batch("a")}}, {Index: 7, Records: codec.Records{Bytes: batch("b")}},
 			{Index: 0, Records: codec.Records{}}, {Index: 1, Records: codec.Records{Bytes: batch("c")}}}},
 		{Name: "other", PartitionData: []message.ProducePartition{{Index: 3, Records: codec.Records{Bytes: batch("d")}}}},
 	}}
-	resp := r.connect(t).ask(kafka.KeyProduce, 9, req).message.(*message.ProduceResponse)
+	resp := r.connect(plainListener).ask(kafka.KeyProduce, 9, req).message.(*message.ProduceResponse)
 	type line struct {
 		topic     string
 		partition int32
@@ -152,9 +152,9 @@ func TestProduceErrorsStayInTheirPartition(t *testing.T) {
 }
 
 func TestProduceWithoutAnswer(t *testing.T) {
-	r := newRig(t, storage.FlushInterval)
-	id := r.topic(t, "orders", 1)
-	p := r.connect(t)
+	r := newRig(t)
+	id := r.topic("orders", 1).ID
+	p := r.connect(plainListener)
 	good := p.ask(kafka.KeyProduce, 9, produceTo("orders", id, 0, 0, batch("a")))
 	if good.message != nil || good.Close {
 		t.Errorf("acks=0: answer %v, close %v", good.message, good.Close)
@@ -169,9 +169,9 @@ func TestProduceWithoutAnswer(t *testing.T) {
 }
 
 func TestProduceSequences(t *testing.T) {
-	r := newRig(t, storage.FlushInterval)
-	id := r.topic(t, "orders", 1)
-	p := r.connect(t)
+	r := newRig(t)
+	id := r.topic("orders", 1).ID
+	p := r.connect(plainListener)
 	for _, s := range []struct {
 		producer int64
 		epoch    int16
@@ -198,9 +198,9 @@ func TestProduceSequences(t *testing.T) {
 
 func TestProduceAppendTime(t *testing.T) {
 	for c := record.None; c <= record.Zstd; c++ {
-		r := newRig(t, storage.FlushInterval)
-		id := r.topic(t, "orders", 1, "message.timestamp.type", "LogAppendTime")
-		p := r.connect(t)
+		r := newRig(t)
+		id := r.topic("orders", 1, "message.timestamp.type", "LogAppendTime").ID
+		p := r.connect(plainListener)
 		before := time.Now().UnixMilli()
 		got := p.produce(13, "", id, record.NewBuilder(c).Add(1, nil, []byte("a")).Batch())
 		if got.LogAppendTimeMs < before || got.LogAppendTimeMs > time.Now().UnixMilli() {
@@ -214,10 +214,10 @@ func TestProduceAppendTime(t *testing.T) {
 }
 
 func TestProduceRecompresses(t *testing.T) {
-	r := newRig(t, storage.FlushInterval)
+	r := newRig(t)
 	for name, want := range map[string]record.Codec{"producer": record.Gzip, "uncompressed": record.None, "zstd": record.Zstd, "gzip": record.Gzip, "snappy": record.Snappy, "lz4": record.LZ4} {
-		id := r.topic(t, "t-"+name, 1, "compression.type", name)
-		p := r.connect(t)
+		id := r.topic("t-"+name, 1, "compression.type", name).ID
+		p := r.connect(plainListener)
 		got := p.produce(13, "", id, record.NewBuilder(record.Gzip).Add(time.Now().UnixMilli(), nil, []byte("value")).Batch())
 		if got.ErrorCode != kafka.NoError {
 			t.Fatalf("%s: %v", name, got.ErrorCode)
@@ -231,20 +231,20 @@ func TestProduceRecompresses(t *testing.T) {
 		}
 	}
 	t.Run("the size is judged again", func(t *testing.T) {
-		id := r.topic(t, "plain", 1, "compression.type", "uncompressed", "max.message.bytes", "200")
+		id := r.topic("plain", 1, "compression.type", "uncompressed", "max.message.bytes", "200").ID
 		b := record.NewBuilder(record.Gzip).Add(time.Now().UnixMilli(), nil, make([]byte, 1000)).Batch()
-		if got := r.connect(t).produce(13, "", id, b); got.ErrorCode != kafka.MessageTooLarge {
+		if got := r.connect(plainListener).produce(13, "", id, b); got.ErrorCode != kafka.MessageTooLarge {
 			t.Errorf("%d bytes compressed: %v", len(b), got.ErrorCode)
 		}
 	})
 }
 
 func TestProduceWaitsForTheDisk(t *testing.T) {
-	r := newRig(t, storage.FlushAlways)
-	a, b := r.topic(t, "a", 1), r.topic(t, "b", 1)
+	r := newRig(t, func(s *setup) { s.flush = storage.FlushAlways })
+	a, b := r.topic("a", 1).ID, r.topic("b", 1).ID
 	req := produceTo("", a, 0, 1, batch("a"))
 	req.TopicData = append(req.TopicData, produceTo("", b, 0, 1, batch("b")).TopicData...)
-	p := r.connect(t)
+	p := r.connect(plainListener)
 	got := p.ask(kafka.KeyProduce, 13, req)
 	if got.Wait == nil || got.Alone {
 		t.Fatalf("wait %v, alone %v", got.Wait != nil, got.Alone)

@@ -1,7 +1,6 @@
 package handlers
 
 import (
-	"context"
 	"sync"
 
 	"kaasd/internal/metadata"
@@ -14,19 +13,17 @@ const producerIDBlock = 1000
 // too: a block is reserved in the metadata before one of its ids is given, and
 // what is left of it at a restart is never used.
 type producerIDs struct {
-	meta *metadata.Store
-
 	mu        sync.Mutex
 	next, end int64 // what is left of the block
 }
 
 // take gives an id that nobody has.
-func (p *producerIDs) take(ctx context.Context) (int64, error) {
+func (p *producerIDs) take(c *call) (int64, error) {
 	if id, ok := p.left(); ok {
 		return id, nil
 	}
 	var start int64
-	_, err := p.meta.Update(ctx, func(d *metadata.Draft) error {
+	_, err := c.update(func(d *metadata.Draft) error {
 		start = d.NextProducerID
 		return d.Add(metadata.ProducerIDsReserved{Next: start + producerIDBlock})
 	})

@@ -19,25 +19,25 @@ const twoUsers = `{"users":[{"username":"alice","authType":"plain","plainPasswor
 
 func withUsers(s *setup) { s.credentials = twoUsers }
 
-func handshake(c *caller, version int16, mechanism string) *message.SaslHandshakeResponse {
+func handshake(c *peer, version int16, mechanism string) *message.SaslHandshakeResponse {
 	c.t.Helper()
 	var resp message.SaslHandshakeResponse
-	c.ask(kafka.KeySASLHandshake, version, &message.SaslHandshakeRequest{Mechanism: mechanism}, &resp)
+	c.get(kafka.KeySASLHandshake, version, &message.SaslHandshakeRequest{Mechanism: mechanism}, &resp)
 	return &resp
 }
 
-func authenticate(c *caller, version int16, token string) *message.SaslAuthenticateResponse {
+func authenticate(c *peer, version int16, token string) *message.SaslAuthenticateResponse {
 	c.t.Helper()
 	var resp message.SaslAuthenticateResponse
-	c.ask(kafka.KeySASLAuthenticate, version, &message.SaslAuthenticateRequest{AuthBytes: []byte(token)}, &resp)
+	c.get(kafka.KeySASLAuthenticate, version, &message.SaslAuthenticateRequest{AuthBytes: []byte(token)}, &resp)
 	return &resp
 }
 
 // loggedIn is a connection to the listener with SASL that is past it.
-func loggedIn(t *testing.T, r *house) *caller {
+func loggedIn(t *testing.T, r *rig) *peer {
 	t.Helper()
 	if r.users.Users["alice"] == nil {
-		other := newHouse(t, withUsers)
+		other := newRig(t, withUsers)
 		r.users, r.Secrets = other.users, other.users
 	}
 	c := r.connect(saslListener)
@@ -49,13 +49,13 @@ func loggedIn(t *testing.T, r *house) *caller {
 }
 
 func TestLogin(t *testing.T) {
-	r := newHouse(t, withUsers)
+	r := newRig(t, withUsers)
 	c := r.connect(saslListener)
 	if c.session.Established() {
 		t.Error("established before the log-in")
 	}
 	var versions message.ApiVersionsResponse
-	c.ask(kafka.KeyApiVersions, 0, &message.ApiVersionsRequest{}, &versions)
+	c.get(kafka.KeyApiVersions, 0, &message.ApiVersionsRequest{}, &versions)
 	if got, want := len(versions.ApiKeys), len(r.routes.inOrder); got != want {
 		t.Errorf("%d keys are told before the log-in, want %d", got, want)
 	}
@@ -70,7 +70,7 @@ func TestLogin(t *testing.T) {
 	}
 	// What comes after is an ordinary connection: ApiVersions is answered again
 	// (trap 7), a second log-in is refused and the connection stays.
-	c.ask(kafka.KeyApiVersions, 4, &message.ApiVersionsRequest{ClientSoftwareName: "a", ClientSoftwareVersion: "1"}, &versions)
+	c.get(kafka.KeyApiVersions, 4, &message.ApiVersionsRequest{ClientSoftwareName: "a", ClientSoftwareVersion: "1"}, &versions)
 	if got, want := len(versions.ApiKeys), len(r.routes.inOrder); got != want || c.last.Close {
 		t.Errorf("%d keys are told after the log-in, want %d", got, want)
 	}
@@ -87,7 +87,7 @@ func TestLogin(t *testing.T) {
 
 // Nobody can find out from outside whether a user exists.
 func TestFailedLoginsLookAlike(t *testing.T) {
-	r := newHouse(t, withUsers)
+	r := newRig(t, withUsers)
 	var answers []*message.SaslAuthenticateResponse
 	for _, token := range []string{"\x00alice\x00wrong", "\x00nobody\x00wrong", "\x00carol\x00wrong"} {
 		c := r.connect(saslListener)
@@ -115,7 +115,7 @@ func TestFailedLoginsLookAlike(t *testing.T) {
 }
 
 func TestUnknownMechanism(t *testing.T) {
-	r := newHouse(t, withUsers)
+	r := newRig(t, withUsers)
 	c := r.connect(saslListener)
 	want := &message.SaslHandshakeResponse{ErrorCode: kafka.UnsupportedSASLMechanism, Mechanisms: r.Mechanisms}
 	if diff := cmp.Diff(want, handshake(c, 1, "OAUTHBEARER")); diff != "" || !c.last.Close {
@@ -125,19 +125,19 @@ func TestUnknownMechanism(t *testing.T) {
 
 // Everything that is out of order ends the connection.
 func TestLoginOutOfOrder(t *testing.T) {
-	versions := func(c *caller) (bool, error) {
-		return c.try(kafka.KeyApiVersions, 0, &message.ApiVersionsRequest{}, &message.ApiVersionsResponse{})
+	versions := func(c *peer) (reply, error) {
+		return c.try(kafka.KeyApiVersions, 0, &message.ApiVersionsRequest{})
 	}
-	shake := func(c *caller) (bool, error) {
-		return c.try(kafka.KeySASLHandshake, 1, &message.SaslHandshakeRequest{Mechanism: auth.Plain}, &message.SaslHandshakeResponse{})
+	shake := func(c *peer) (reply, error) {
+		return c.try(kafka.KeySASLHandshake, 1, &message.SaslHandshakeRequest{Mechanism: auth.Plain})
 	}
-	login := func(c *caller) (bool, error) {
-		return c.try(kafka.KeySASLAuthenticate, 1, &message.SaslAuthenticateRequest{AuthBytes: []byte("\x00alice\x00alice-secret")}, &message.SaslAuthenticateResponse{})
+	login := func(c *peer) (reply, error) {
+		return c.try(kafka.KeySASLAuthenticate, 1, &message.SaslAuthenticateRequest{AuthBytes: []byte("\x00alice\x00alice-secret")})
 	}
-	topics := func(c *caller) (bool, error) {
-		return c.try(kafka.KeyMetadata, 1, &message.MetadataRequest{}, &message.MetadataResponse{})
+	topics := func(c *peer) (reply, error) {
+		return c.try(kafka.KeyMetadata, 1, &message.MetadataRequest{})
 	}
-	type step = func(*caller) (bool, error)
+	type step = func(*peer) (reply, error)
 	for _, c := range []struct {
 		name     string
 		first    []step
@@ -154,13 +154,14 @@ func TestLoginOutOfOrder(t *testing.T) {
 		{"versions after the handshake", []step{shake}, versions, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			conn := newHouse(t, withUsers).connect(saslListener)
+			conn := newRig(t, withUsers).connect(saslListener)
 			for _, s := range c.first {
-				if answered, err := s(conn); !answered || err != nil || conn.last.Close {
-					t.Fatalf("a good step: answered %v, %v", answered, err)
+				if got, err := s(conn); got.message == nil || err != nil || conn.last.Close {
+					t.Fatalf("a good step: answered %v, %v", got.message, err)
 				}
 			}
-			answered, err := c.last(conn)
+			got, err := c.last(conn)
+			answered := got.message != nil
 			if answered != c.answered || (err == nil) != c.answered || c.answered && !conn.last.Close {
 				t.Errorf("answered %v, %v, closed after it %v", answered, err, conn.last.Close)
 			}
@@ -174,11 +175,11 @@ func TestLoginOutOfOrder(t *testing.T) {
 // A client that asks for a version above ours comes back with one that is
 // served, also before its log-in.
 func TestVersionsTooNewBeforeLogin(t *testing.T) {
-	c := newHouse(t, withUsers).connect(saslListener)
+	c := newRig(t, withUsers).connect(saslListener)
 	if _, err := c.exchange(versionsFrame(7, 5)); err != nil {
 		t.Fatal(err)
 	}
-	c.ask(kafka.KeyApiVersions, 3, &message.ApiVersionsRequest{ClientSoftwareName: "a", ClientSoftwareVersion: "1"}, &message.ApiVersionsResponse{})
+	c.get(kafka.KeyApiVersions, 3, &message.ApiVersionsRequest{ClientSoftwareName: "a", ClientSoftwareVersion: "1"}, &message.ApiVersionsResponse{})
 	handshake(c, 1, auth.Plain)
 	if resp := authenticate(c, 1, "\x00alice\x00alice-secret"); resp.ErrorCode != 0 {
 		t.Errorf("got %d", resp.ErrorCode)
@@ -187,7 +188,7 @@ func TestVersionsTooNewBeforeLogin(t *testing.T) {
 
 func TestRawTokens(t *testing.T) {
 	t.Run("success", func(t *testing.T) {
-		r := newHouse(t, withUsers)
+		r := newRig(t, withUsers)
 		c := r.connect(saslListener)
 		handshake(c, 0, auth.Plain)
 		reply, err := c.exchange([]byte("alice\x00alice\x00alice-secret"))
@@ -197,10 +198,10 @@ func TestRawTokens(t *testing.T) {
 		if user, _ := LoggedIn(c.session); user != "alice" {
 			t.Errorf("logged in as %q", user)
 		}
-		c.ask(kafka.KeyMetadata, 1, &message.MetadataRequest{}, &message.MetadataResponse{})
+		c.get(kafka.KeyMetadata, 1, &message.MetadataRequest{}, &message.MetadataResponse{})
 	})
 	t.Run("failure", func(t *testing.T) {
-		c := newHouse(t, withUsers).connect(saslListener)
+		c := newRig(t, withUsers).connect(saslListener)
 		handshake(c, 0, auth.Plain)
 		reply, err := c.exchange([]byte("\x00alice\x00wrong"))
 		if err != nil || reply != nil || !c.last.Close || c.last.Delay != 100*time.Millisecond {
@@ -208,7 +209,7 @@ func TestRawTokens(t *testing.T) {
 		}
 	})
 	t.Run("an empty token", func(t *testing.T) {
-		c := newHouse(t, withUsers).connect(saslListener)
+		c := newRig(t, withUsers).connect(saslListener)
 		handshake(c, 0, auth.Plain)
 		if reply, err := c.exchange(nil); err != nil || reply != nil || !c.last.Close {
 			t.Errorf("got %q, %v, closed %v", reply, err, c.last.Close)
@@ -217,12 +218,12 @@ func TestRawTokens(t *testing.T) {
 }
 
 func TestFrameLimits(t *testing.T) {
-	r := newHouse(t, withUsers)
+	r := newRig(t, withUsers)
 	open, closed, produce := r.connect(plainListener), r.connect(saslListener), []byte{0, 0, 0, 9}
 	other := []byte{0, 3, 0, 9}
 	for _, c := range []struct {
 		name string
-		conn *caller
+		conn *peer
 		size int
 		head []byte
 		ok   bool

@@ -37,10 +37,10 @@ func scramOps(ops ...string) *message.AlterUserScramCredentialsRequest {
 }
 
 // alterScram sends a request and gives one line for each answer.
-func alterScram(c *caller, req *message.AlterUserScramCredentialsRequest) []string {
+func alterScram(c *peer, req *message.AlterUserScramCredentialsRequest) []string {
 	c.t.Helper()
 	var resp message.AlterUserScramCredentialsResponse
-	c.ask(kafka.KeyAlterUserScramCredentials, 0, req, &resp)
+	c.get(kafka.KeyAlterUserScramCredentials, 0, req, &resp)
 	lines := []string{}
 	for _, r := range resp.Results {
 		lines = append(lines, fmt.Sprintf("%s %d", r.User, r.ErrorCode))
@@ -52,10 +52,10 @@ func alterScram(c *caller, req *message.AlterUserScramCredentialsRequest) []stri
 }
 
 // scrams is what key 50 tells of all users.
-func scrams(c *caller) []string {
+func scrams(c *peer) []string {
 	c.t.Helper()
 	var resp message.DescribeUserScramCredentialsResponse
-	c.ask(kafka.KeyDescribeUserScramCredentials, 0, &message.DescribeUserScramCredentialsRequest{}, &resp)
+	c.get(kafka.KeyDescribeUserScramCredentials, 0, &message.DescribeUserScramCredentialsRequest{}, &resp)
 	lines := []string{}
 	for _, r := range resp.Results {
 		lines = append(lines, fmt.Sprint(r.User, " ", r.CredentialInfos))
@@ -93,7 +93,7 @@ func TestAlterScram(t *testing.T) {
 		{"deletions come first", scramOps("z:1", "-there:1"), []string{"there 0", "z 0"}, []string{"z [{1 4096}]"}},
 	} {
 		t.Run(a.name, func(t *testing.T) {
-			c := newHouse(t).connect(plainListener)
+			c := newRig(t).connect(plainListener)
 			alterScram(c, scramOps("there:1"))
 			if diff := cmp.Diff(a.want, alterScram(c, a.req)); diff != "" {
 				t.Errorf("answers: %s", diff)
@@ -106,7 +106,7 @@ func TestAlterScram(t *testing.T) {
 }
 
 func TestAlterScramIsDenied(t *testing.T) {
-	r := newHouse(t, withAuthorizer("DESCRIBE CLUSTER:kafka-cluster"))
+	r := newRig(t, withAuthorizer("DESCRIBE CLUSTER:kafka-cluster"))
 	c := r.connect(plainListener)
 	got := alterScram(c, scramOps("z:1", "-y:1", "b:9:0", "z:2", ":1"))
 	if diff := cmp.Diff([]string{" 31", "b 31", "y 31", "z 31"}, got); diff != "" {
@@ -123,7 +123,7 @@ func TestScramOverTheFile(t *testing.T) {
 	const file = `{"users":[{"username":"f","authType":"scram-sha-256","plainPassword":"f-secret",
 		"scram":{"salt":"AAAA","storedKey":"%[1]s","serverKey":"%[1]s","iterations":7777}}]}`
 	key := strings.Repeat("A", 43) + "="
-	r := newHouse(t, func(s *setup) { s.credentials = fmt.Sprintf(file, key) })
+	r := newRig(t, func(s *setup) { s.credentials = fmt.Sprintf(file, key) })
 	c := r.connect(plainListener)
 	for _, step := range []struct {
 		ops   []string
@@ -152,7 +152,7 @@ func TestScramOverTheFile(t *testing.T) {
 func TestScramSurvivesRestarts(t *testing.T) {
 	fs := vfs.Memory()
 	on := func(s *setup) { s.fs = fs }
-	r := newHouse(t, on)
+	r := newRig(t, on)
 	c := r.connect(plainListener)
 	var ops, gone []string
 	want := []string{}
@@ -170,7 +170,7 @@ func TestScramSurvivesRestarts(t *testing.T) {
 	before, _ := r.Secrets.Scram("n7\xff", kafka.ScramSHA256)
 	for range 2 {
 		r.stop()
-		r = newHouse(t, on)
+		r = newRig(t, on)
 		if diff := cmp.Diff(want, scrams(r.connect(plainListener))); diff != "" {
 			t.Error(diff)
 		}
@@ -183,7 +183,7 @@ func TestScramSurvivesRestarts(t *testing.T) {
 
 // Every user of a request is one line, and no line has a secret.
 func TestScramAudit(t *testing.T) {
-	r := newHouse(t)
+	r := newRig(t)
 	alterScram(r.connect(plainListener), scramOps("a:1", "a:2", "b:9", "-c:1"))
 	lines := r.lines.FilterLoggerName("audit").All()
 	if len(lines) != 3 {

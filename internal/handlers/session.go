@@ -14,7 +14,7 @@ import (
 
 // session is one connection: who is on the other end, and the call that is
 // being served. Its methods are called one at a time; only LoggedIn may look at
-// the login from elsewhere.
+// the login from elsewhere, and Sent may come beside a later request.
 type session struct {
 	h     *Handlers
 	conn  server.Conn
@@ -25,7 +25,8 @@ type session struct {
 
 	client   *quota.Client // of clientID
 	clientID string
-	produced bool // a Produce has come
+	produced bool         // a Produce has come
+	unpaid   atomic.Int64 // ns of work that the next request is charged
 }
 
 // login is a log-in that succeeded.
@@ -45,9 +46,6 @@ func newSession(h *Handlers, c server.Conn) *session {
 func (s *session) Established() bool {
 	return !s.conn.Listener.Protocol.SASL() || s.login.Load() != nil
 }
-
-// End has nothing to give back.
-func (s *session) End() {}
 
 func (s *session) principal() kafka.Principal {
 	if l := s.login.Load(); l != nil {

@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"math"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -9,23 +10,31 @@ import (
 	"kaasd/internal/codec/message"
 	"kaasd/internal/kafka"
 	"kaasd/internal/quota"
-	"kaasd/internal/storage"
 )
 
-// bubble runs f in virtual time with a topic to write to.
-func bubble(t *testing.T, f func(t *testing.T, r *rig, id kafka.TopicID)) {
+// bubble runs f in virtual time with a topic to write to, under each model.
+// window is how many seconds' worth a full bucket holds.
+func bubble(t *testing.T, f func(t *testing.T, r *rig, id kafka.TopicID, window float64)) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, storage.FlushInterval)
-		f(t, r, r.topic(t, "orders", 2))
-	})
+	for _, m := range []struct {
+		name   string
+		choose func(*setup)
+		window float64
+	}{{"user", func(*setup) {}, 1}, {"kafka", withKafkaModel, 10}} {
+		t.Run(m.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t, m.choose)
+				f(t, r, r.topic("orders", 2).ID, m.window)
+			})
+		})
+	}
 }
 
 // owed is the throttle for bytes that are due at a rate, and what is announced
 // of it.
 func owed(bytes, rate float64) (time.Duration, int32) {
 	exact := time.Duration(bytes / rate * float64(time.Second))
-	return exact, int32(math.Ceil(bytes / rate * 1000))
+	return exact, int32(math.Ceil(bytes/rate*1000 - 1e-6))
 }
 
 func near(a, b time.Duration) bool { return (a - b).Abs() <= time.Microsecond }
@@ -33,21 +42,22 @@ func near(a, b time.Duration) bool { return (a - b).Abs() <= time.Microsecond }
 // TestProduceIsThrottled holds T27, T28 and the charge of header and body.
 func TestProduceIsThrottled(t *testing.T) {
 	for v := int16(3); v <= 13; v++ {
-		bubble(t, func(t *testing.T, r *rig, id kafka.TopicID) {
-			const rate = 10_000
+		bubble(t, func(t *testing.T, r *rig, id kafka.TopicID, window float64) {
+			const burst = 10_000
+			rate := burst / window
 			r.limit(rate, 0)
-			p := r.connect(t)
+			p := r.connect(plainListener)
 			first := p.ask(kafka.KeyProduce, v, produceTo("orders", id, 0, 1, sized(9000)))
 			if got := first.message.(*message.ProduceResponse).ThrottleTimeMs; got != 0 || first.Mute != nil {
 				t.Errorf("v%d: within the burst: %d ms", v, got)
 			}
 			second := p.ask(kafka.KeyProduce, v, produceTo("other", kafka.TopicID{1}, 0, 1, sized(9000)))
-			wait, ms := owed(float64(first.request+second.request-rate), rate)
+			wait, ms := owed(float64(first.request+second.request-burst), rate)
 			if got := second.message.(*message.ProduceResponse).ThrottleTimeMs; got != ms || !near(second.muted(), wait) {
 				t.Errorf("v%d: %d ms, muted for %v, want %d and %v, the failed one included", v, got, second.muted(), ms, wait)
 			}
-			third := r.connect(t).ask(kafka.KeyProduce, v, produceTo("orders", id, 0, 1, sized(100)))
-			if wait, _ := owed(float64(first.request+second.request+third.request-rate), rate); !near(third.muted(), wait) {
+			third := r.connect(plainListener).ask(kafka.KeyProduce, v, produceTo("orders", id, 0, 1, sized(100)))
+			if wait, _ := owed(float64(first.request+second.request+third.request-burst), rate); !near(third.muted(), wait) {
 				t.Errorf("v%d: another connection is muted for %v, want %v", v, third.muted(), wait)
 			}
 		})
@@ -56,11 +66,48 @@ func TestProduceIsThrottled(t *testing.T) {
 
 // TestThrottleWithoutAnswer holds T26.
 func TestThrottleWithoutAnswer(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig, id kafka.TopicID) {
-		r.limit(1000, 0)
-		got := r.connect(t).ask(kafka.KeyProduce, 9, produceTo("orders", id, 0, 0, sized(5000)))
-		if wait, _ := owed(float64(got.request-1000), 1000); got.message != nil || !near(got.muted(), wait) || got.Close {
+	bubble(t, func(t *testing.T, r *rig, id kafka.TopicID, window float64) {
+		r.limit(1000/window, 0)
+		got := r.connect(plainListener).ask(kafka.KeyProduce, 9, produceTo("orders", id, 0, 0, sized(5000)))
+		if wait, _ := owed(float64(got.request-1000), 1000/window); got.message != nil || !near(got.muted(), wait) || got.Close {
 			t.Errorf("muted for %v, want %v", got.muted(), wait)
+		}
+	})
+}
+
+// TestNewConnectionsJoinTheDebtOfTheirClientID: who comes back for every
+// produce is held by the bucket that its client id has, which its first frame
+// names.
+func TestNewConnectionsJoinTheDebtOfTheirClientID(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, withKafkaModel)
+		r.set(entry("client-id=tester", kafka.ProducerByteRate, 100.0))
+		id := r.topic("orders", 1).ID
+		req := produceTo("", id, 0, 1, sized(5000))
+		if got := r.connect(plainListener).ask(kafka.KeyProduce, 13, req); got.Mute == nil {
+			t.Fatal("not in debt")
+		}
+		held := func(clientID string) (n int) {
+			for range 20 {
+				p := r.connect(plainListener)
+				p.clientID = clientID
+				frame := p.frame(kafka.KeyProduce, 13, req)
+				mute, err := p.session.Admit(len(frame), frame[:100])
+				if err != nil {
+					t.Fatal(err)
+				}
+				if mute != nil {
+					n++
+					mute.Done()
+				}
+			}
+			return n
+		}
+		if n := held("tester"); n != 4 {
+			t.Errorf("%d of 20 new connections are held, want 4", n)
+		}
+		if n := held("somebody else"); n != 0 {
+			t.Errorf("%d of 20 connections of another client id are held", n)
 		}
 	})
 }
@@ -68,9 +115,9 @@ func TestThrottleWithoutAnswer(t *testing.T) {
 // TestThrottleAtTheEdges holds T21 and T33.
 func TestThrottleAtTheEdges(t *testing.T) {
 	t.Run("less than a millisecond", func(t *testing.T) {
-		bubble(t, func(t *testing.T, r *rig, id kafka.TopicID) {
-			r.limit(10_000_000, 0)
-			p := r.connect(t)
+		bubble(t, func(t *testing.T, r *rig, id kafka.TopicID, window float64) {
+			r.limit(10_000_000/window, 0)
+			p := r.connect(plainListener)
 			for range 11 {
 				if got := p.ask(kafka.KeyProduce, 9, produceTo("orders", id, 0, 1, sized(909_000))); got.Mute != nil {
 					t.Errorf("muted for %v", got.muted())
@@ -79,9 +126,9 @@ func TestThrottleAtTheEdges(t *testing.T) {
 		})
 	})
 	t.Run("one byte per second", func(t *testing.T) {
-		bubble(t, func(t *testing.T, r *rig, id kafka.TopicID) {
+		bubble(t, func(t *testing.T, r *rig, id kafka.TopicID, window float64) {
 			r.limit(1, 0)
-			p, before := r.connect(t), int32(0)
+			p, before := r.connect(plainListener), int32(0)
 			for range 4 {
 				got := p.ask(kafka.KeyProduce, 9, produceTo("orders", id, 0, 1, sized(900_000))).message.(*message.ProduceResponse).ThrottleTimeMs
 				if got <= 0 || got < before {
@@ -99,7 +146,7 @@ func TestThrottleAtTheEdges(t *testing.T) {
 // fill appends n batches of about size bytes.
 func fill(t *testing.T, r *rig, id kafka.TopicID, n, size int) {
 	t.Helper()
-	p := r.connect(t)
+	p := r.connect(plainListener)
 	for range n {
 		p.produce(13, "", id, sized(size))
 	}
@@ -109,11 +156,12 @@ func fill(t *testing.T, r *rig, id kafka.TopicID, n, size int) {
 // for it, and goes on where it was.
 func TestFetchIsThrottled(t *testing.T) {
 	for _, v := range []int16{4, 7, 11, 12, 13, 18} {
-		bubble(t, func(t *testing.T, r *rig, id kafka.TopicID) {
-			const rate = 10_000
+		bubble(t, func(t *testing.T, r *rig, id kafka.TopicID, window float64) {
+			const burst = 10_000
+			rate := burst / window
 			fill(t, r, id, 5, 4000)
 			r.limit(0, rate)
-			p, req, charged := r.connect(t), fetchFrom("orders", id, 0, 0), 0
+			p, req, charged := r.connect(plainListener), fetchFrom("orders", id, 0, 0), 0
 			var last reply
 			for last.Mute == nil { // the burst, and the fetch that goes beyond it
 				last = p.ask(kafka.KeyFetch, v, req)
@@ -122,7 +170,7 @@ func TestFetchIsThrottled(t *testing.T) {
 					t.Fatalf("v%d: nothing after %d bytes", v, charged)
 				}
 			}
-			wait, ms := owed(float64(charged-rate), rate)
+			wait, ms := owed(float64(charged-burst), rate)
 			if got := last.message.(*message.FetchResponse).ThrottleTimeMs; got < ms || last.muted() < wait {
 				t.Fatalf("v%d: %d ms, muted for %v, want %d and %v at least", v, got, last.muted(), ms, wait)
 			}
@@ -144,11 +192,12 @@ func TestFetchIsThrottled(t *testing.T) {
 // times the time until the announced throttle has passed, never more and at
 // most 1 % less.
 func TestFetchBooks(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig, id kafka.TopicID) {
-		const rate = 50_000
+	bubble(t, func(t *testing.T, r *rig, id kafka.TopicID, window float64) {
+		const burst = 50_000
+		rate := burst / window
 		fill(t, r, id, 100, 5000)
 		r.limit(0, rate)
-		p, charged, began := r.connect(t), 0, time.Now()
+		p, charged, began := r.connect(plainListener), 0, time.Now()
 		for offset := int64(0); offset < 100; {
 			last := p.ask(kafka.KeyFetch, 13, fetchFrom("", id, 0, offset))
 			if got := last.message.(*message.FetchResponse); len(got.Responses) > 0 {
@@ -157,7 +206,7 @@ func TestFetchBooks(t *testing.T) {
 			}
 			time.Sleep(last.muted())
 		}
-		paid := rate + rate*time.Since(began).Seconds()
+		paid := burst + rate*time.Since(began).Seconds()
 		if float64(charged) > paid+1 || float64(charged) < 0.99*paid {
 			t.Errorf("charged %d bytes, the quota gives %.0f", charged, paid)
 		}
@@ -166,9 +215,9 @@ func TestFetchBooks(t *testing.T) {
 
 // TestThrottledSession holds T23 and T24.
 func TestThrottledSession(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig, id kafka.TopicID) {
+	bubble(t, func(t *testing.T, r *rig, id kafka.TopicID, window float64) {
 		fill(t, r, id, 3, 4000)
-		p := r.connect(t)
+		p := r.connect(plainListener)
 		full := fetchFrom("", id, 0, 0)
 		full.SessionEpoch = 0
 		session := p.ask(kafka.KeyFetch, 13, full).message.(*message.FetchResponse).SessionID
@@ -194,13 +243,13 @@ func TestThrottledSession(t *testing.T) {
 
 // TestBatchAboveTheQuota holds T25 and T46.
 func TestBatchAboveTheQuota(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig, id kafka.TopicID) {
+	bubble(t, func(t *testing.T, r *rig, id kafka.TopicID, window float64) {
 		fill(t, r, id, 2, 50_000)
-		r.limit(0, 1000)
+		r.limit(0, 1000/window)
 		req := fetchFrom("orders", id, 0, 0)
 		req.ReplicaID = 1
-		got := r.connect(t).ask(kafka.KeyFetch, 11, req)
-		wait, ms := owed(float64(got.size-1000), 1000)
+		got := r.connect(plainListener).ask(kafka.KeyFetch, 11, req)
+		wait, ms := owed(float64(got.size-1000), 1000/window)
 		resp := got.message.(*message.FetchResponse)
 		if resp.ThrottleTimeMs != ms || !near(got.muted(), wait) || len(values(t, resp.Responses[0].Partitions[0].Records.Bytes)) != 1 {
 			t.Errorf("%d ms for %d bytes, want %d", resp.ThrottleTimeMs, got.size, ms)
@@ -211,25 +260,25 @@ func TestBatchAboveTheQuota(t *testing.T) {
 // TestParkedFetchTakesNothing: a fetch that waits for records leaves the
 // balance to the others.
 func TestParkedFetchTakesNothing(t *testing.T) {
-	handedOut := func(parked int) (size int) {
-		bubble(t, func(t *testing.T, r *rig, id kafka.TopicID) {
+	handedOut := func(parked int) (sizes []int) {
+		bubble(t, func(t *testing.T, r *rig, id kafka.TopicID, window float64) {
 			fill(t, r, id, 100, 1000)
-			r.limit(0, 50_000)
+			r.limit(0, 50_000/window)
 			done := make(chan reply)
 			for range parked {
-				go func() { done <- r.connect(t).ask(kafka.KeyFetch, 13, waiting(id, 100, 5*time.Second, 1)) }()
+				go func() { done <- r.connect(plainListener).ask(kafka.KeyFetch, 13, waiting(id, 100, 5*time.Second, 1)) }()
 			}
 			synctest.Wait()
-			size = r.connect(t).ask(kafka.KeyFetch, 13, fetchFrom("", id, 0, 0)).size
+			sizes = append(sizes, r.connect(plainListener).ask(kafka.KeyFetch, 13, fetchFrom("", id, 0, 0)).size)
 			for range parked {
 				if got := <-done; len(got.message.(*message.FetchResponse).Responses) != 1 {
 					t.Error("a fetch that waited in vain was throttled")
 				}
 			}
 		})
-		return size
+		return sizes
 	}
-	if alone, beside := handedOut(0), handedOut(20); alone != beside {
+	if alone, beside := handedOut(0), handedOut(20); !slices.Equal(alone, beside) {
 		t.Errorf("%d bytes handed out while others wait, %d when none do", beside, alone)
 	}
 }

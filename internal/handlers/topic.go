@@ -18,13 +18,23 @@ func (c *call) topic(name string, id kafka.TopicID, byID bool, op kafka.Operatio
 	default:
 		name = t.Name
 	}
-	if err := c.allow(op, kafka.TopicResource(name)); err != nil {
+	if err := c.allowTopic(op, name, id, byID); err != nil {
 		return nil, err
 	}
 	if !ok {
 		return nil, kafka.Errorf(kafka.UnknownTopicOrPartition, "this broker has no topic %q", name)
 	}
 	return t, nil
+}
+
+// allowTopic is allow for a topic. Who has named it by its id is not told its
+// name in the refusal.
+func (c *call) allowTopic(op kafka.Operation, name string, id kafka.TopicID, byID bool) error {
+	err := c.allow(op, kafka.TopicResource(name))
+	if err != nil && byID {
+		return kafka.Errorf(kafka.TopicAuthorizationFailed, "%s has no permission for %s on the topic with the id %s", c.principal(), op, id)
+	}
+	return err
 }
 
 // checkEpoch compares the leader epoch that a client knows with that of the

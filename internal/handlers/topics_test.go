@@ -81,15 +81,15 @@ func TestCreateTopics(t *testing.T) {
 	} {
 		for _, validate := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, validate only %v", c.name, validate), func(t *testing.T) {
-				r := newHouse(t, func(s *setup) {
+				r := newRig(t, func(s *setup) {
 					if c.setup != nil {
 						c.setup(s)
 					}
 				})
-				r.topic("there", 1, nil)
-				r.topic("dot_ted", 1, nil)
+				r.topic("there", 1)
+				r.topic("dot_ted", 1)
 				var resp message.CreateTopicsResponse
-				r.connect(plainListener).ask(kafka.KeyCreateTopics, 7, &message.CreateTopicsRequest{Topics: c.topics, ValidateOnly: validate}, &resp)
+				r.connect(plainListener).get(kafka.KeyCreateTopics, 7, &message.CreateTopicsRequest{Topics: c.topics, ValidateOnly: validate}, &resp)
 				got := []string{}
 				for _, topic := range resp.Topics {
 					got = append(got, fmt.Sprintf("%s %d %d %d", topic.Name, topic.ErrorCode, topic.NumPartitions, topic.ReplicationFactor))
@@ -112,9 +112,9 @@ func TestCreateTopics(t *testing.T) {
 }
 
 func TestCreateTopicsTellsConfigs(t *testing.T) {
-	r := newHouse(t)
+	r := newRig(t)
 	var resp message.CreateTopicsResponse
-	r.connect(plainListener).ask(kafka.KeyCreateTopics, 5, &message.CreateTopicsRequest{Topics: []message.CreateTopicsTopic{newTopic("x", 1, 1, "retention.ms= 5 ")}}, &resp)
+	r.connect(plainListener).get(kafka.KeyCreateTopics, 5, &message.CreateTopicsRequest{Topics: []message.CreateTopicsTopic{newTopic("x", 1, 1, "retention.ms= 5 ")}}, &resp)
 	configs := resp.Topics[0].Configs
 	if len(configs) != len(metadata.TopicProperties) {
 		t.Fatalf("%d configs are told", len(configs))
@@ -132,7 +132,7 @@ func TestCreateTopicsTellsConfigs(t *testing.T) {
 		}
 	}
 	var blind message.CreateTopicsResponse
-	newHouse(t, withAuthorizer("CREATE TOPIC:x")).connect(plainListener).ask(kafka.KeyCreateTopics, 5,
+	newRig(t, withAuthorizer("CREATE TOPIC:x")).connect(plainListener).get(kafka.KeyCreateTopics, 5,
 		&message.CreateTopicsRequest{Topics: []message.CreateTopicsTopic{newTopic("x", 1, 1)}}, &blind)
 	if got := blind.Topics[0]; got.ErrorCode != 0 || got.TopicConfigErrorCode != kafka.TopicAuthorizationFailed || len(got.Configs) != 0 {
 		t.Errorf("got %+v", got)
@@ -171,18 +171,18 @@ func TestDeleteTopics(t *testing.T) {
 			[]string{"a 0", "c 29", "x 29", "(null) 29"}, []string{"b", "c"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := newHouse(t, func(s *setup) {
+			r := newRig(t, func(s *setup) {
 				if c.setup != nil {
 					c.setup(s)
 				}
 			})
-			r.topic("a", 2, nil)
+			r.topic("a", 2)
 			if _, err := r.Metadata.Commit(t.Context(), metadata.TopicCreated{Name: "b", ID: id, Partitions: 1}); err != nil {
 				t.Fatal(err)
 			}
-			r.topic("c", 1, nil)
+			r.topic("c", 1)
 			var resp message.DeleteTopicsResponse
-			r.connect(plainListener).ask(kafka.KeyDeleteTopics, c.version, &c.req, &resp)
+			r.connect(plainListener).get(kafka.KeyDeleteTopics, c.version, &c.req, &resp)
 			got, left := []string{}, []string{}
 			for _, topic := range resp.Responses {
 				got = append(got, fmt.Sprintf("%s %d", deref(topic.Name), topic.ErrorCode))
@@ -202,17 +202,17 @@ func TestDeleteTopics(t *testing.T) {
 
 // A topic that is made again is another topic, and its old log is gone.
 func TestTopicsMadeAgain(t *testing.T) {
-	r := newHouse(t)
+	r := newRig(t)
 	c := r.connect(plainListener)
-	first := r.topic("a", 1, nil)
+	first := r.topic("a", 1)
 	if _, err := r.logs.find(first, 0); err != nil {
 		t.Fatal(err)
 	}
-	c.ask(kafka.KeyDeleteTopics, 6, &message.DeleteTopicsRequest{Topics: byName("a")}, &message.DeleteTopicsResponse{})
+	c.get(kafka.KeyDeleteTopics, 6, &message.DeleteTopicsRequest{Topics: byName("a")}, &message.DeleteTopicsResponse{})
 	if _, err := r.logs.find(first, 0); kafka.CodeOf(err) != kafka.UnknownTopicOrPartition {
 		t.Errorf("the log of a deleted topic: %v", err)
 	}
-	second := r.topic("a", 1, nil)
+	second := r.topic("a", 1)
 	if second.ID == first.ID {
 		t.Error("the topic has the id of the one before")
 	}
@@ -246,21 +246,21 @@ func TestCreatePartitions(t *testing.T) {
 		{"not allowed", withAuthorizer("ALTER TOPIC:a"), []message.CreatePartitionsTopic{ask("a", 3), ask("b", 3), ask("x", 3)}, []string{"a 0 3", "b 29 2", "x 29 0"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := newHouse(t, func(s *setup) {
+			r := newRig(t, func(s *setup) {
 				if c.setup != nil {
 					c.setup(s)
 				}
 			})
-			r.topic("a", 2, nil)
-			r.topic("b", 2, nil)
+			r.topic("a", 2)
+			r.topic("b", 2)
 			conn := r.connect(plainListener)
 			before := r.Metadata.Image()
-			conn.ask(kafka.KeyCreatePartitions, 3, &message.CreatePartitionsRequest{Topics: c.topics, ValidateOnly: true}, &message.CreatePartitionsResponse{})
+			conn.get(kafka.KeyCreatePartitions, 3, &message.CreatePartitionsRequest{Topics: c.topics, ValidateOnly: true}, &message.CreatePartitionsResponse{})
 			if r.Metadata.Image() != before {
 				t.Error("validate only changed something")
 			}
 			var resp message.CreatePartitionsResponse
-			conn.ask(kafka.KeyCreatePartitions, 3, &message.CreatePartitionsRequest{Topics: c.topics}, &resp)
+			conn.get(kafka.KeyCreatePartitions, 3, &message.CreatePartitionsRequest{Topics: c.topics}, &resp)
 			got := []string{}
 			for _, result := range resp.Results {
 				count := int32(0)
@@ -278,8 +278,8 @@ func TestCreatePartitions(t *testing.T) {
 
 // A log that is open follows the partitions and configs of its topic.
 func TestOpenLogsFollowTheirTopic(t *testing.T) {
-	r := newHouse(t, func(s *setup) { s.flush = storage.FlushInterval })
-	topic := r.topic("a", 1, nil)
+	r := newRig(t, func(s *setup) { s.flush = storage.FlushInterval })
+	topic := r.topic("a", 1)
 	if _, err := r.logs.find(topic, 1); kafka.CodeOf(err) != kafka.UnknownTopicOrPartition {
 		t.Errorf("got %v", err)
 	}

@@ -118,7 +118,7 @@ func (c TopicConfigsSet) apply(d *Draft) error {
 }
 
 func (c BrokerConfigsSet) apply(d *Draft) error {
-	if err := checkKnown(BrokerProperty, c.Configs); err != nil {
+	if err := checkKnown(d.BrokerProperty, c.Configs); err != nil {
 		return err
 	}
 	d.setBroker(c.Broker, maps.Clone(c.Configs))
@@ -177,6 +177,8 @@ func decode(kind string, value []byte) (c Change, known bool, err error) {
 		c, err = decodeAs[ACLCreated](value)
 	case ACLDeleted{}.kind():
 		c, err = decodeAs[ACLDeleted](value)
+	case QuotaSet{}.kind():
+		c, err = decodeAs[QuotaSet](value)
 	default:
 		return nil, false, nil
 	}

@@ -77,6 +77,9 @@ var BrokerProperties = []*Property{
 	{Name: "compression.type", Type: String, Default: "producer", oneOf: compressions, Dynamic: true,
 		Doc: "The default of compression.type of topics."},
 	{Name: "connections.max.idle.ms", Type: Long, Default: "600000", Doc: "A connection that is idle for so long is closed, in ms."},
+	{Name: "controller.quota.window.num", Type: Int, Default: "11", min: 1,
+		Doc: "How many windows of its rate a full quota of controller mutations holds."},
+	{Name: "controller.quota.window.size.seconds", Type: Int, Default: "1", min: 1, Doc: "How long such a window is, in seconds."},
 	{Name: "default.replication.factor", Type: Int, Default: "1", min: 1, Doc: "The replication factor of topics created without one."},
 	{Name: "delete.topic.enable", Type: Boolean, Default: "true", Doc: "Whether topics may be deleted."},
 	{Name: "fetch.max.bytes", Type: Int, Default: "57671680", min: 1024, Doc: "The most record bytes of one fetch response."},
@@ -104,6 +107,7 @@ var BrokerProperties = []*Property{
 	{Name: "log.segment.bytes", Type: Int, Default: "1073741824", min: 1 << 20, Dynamic: true, Doc: "The default of segment.bytes of topics."},
 	{Name: "log.validate.records", Type: Boolean, Default: "false",
 		Doc: "Whether the records of compressed batches are opened and checked before they are written, as Apache Kafka does."},
+	connectionRate("max.connection.creation.rate", "The most new connections per second; the listeners wait when more come."),
 	{Name: "max.connections", Type: Int, Default: "2147483647", Doc: "The most connections at a time."},
 	{Name: "max.connections.per.ip", Type: Int, Default: "2147483647", Doc: "The most connections at a time from one address."},
 	{Name: "message.max.bytes", Type: Int, Default: "1048588", Dynamic: true, Doc: "The default of max.message.bytes of topics."},
@@ -112,14 +116,42 @@ var BrokerProperties = []*Property{
 	{Name: "num.partitions", Type: Int, Default: "1", min: 1, Doc: "How many partitions topics get that are created without a count."},
 	{Name: "queued.max.request.bytes", Type: Long, Default: "67108864", min: math.MinInt64, Doc: "Memory for requests on their way in, in bytes."},
 	{Name: "quota.model", Type: String, Default: "user", Doc: "Whose rules client quotas follow."},
+	{Name: "quota.window.num", Type: Int, Default: "11", min: 1,
+		Doc: "A full quota holds one window less than this of its rate; one window is all that a request quota mutes for."},
+	{Name: "quota.window.size.seconds", Type: Int, Default: "1", min: 1, Doc: "How long such a window is, in seconds."},
 	{Name: "sasl.enabled.mechanisms", Type: List, Default: "SCRAM-SHA-512", Doc: "The SASL mechanisms that are offered."},
 	{Name: "socket.request.max.bytes", Type: Int, Default: "104857600", min: 1, Doc: "The largest request that is read, in bytes."},
+}
+
+// connectionRate is a limit of new connections (KIP-612). Apache Kafka takes 0
+// for the broker and is then shut; here, as for its listeners, it must be above.
+func connectionRate(name, doc string) *Property {
+	return &Property{Name: name, Type: Int, Default: "2147483647", min: 1, Dynamic: true, Doc: doc}
+}
+
+// ListenerConnectionRate is the property that limits the new connections of a
+// listener.
+func ListenerConnectionRate(listener string) *Property {
+	return connectionRate("listener.name."+strings.ToLower(listener)+".max.connection.creation.rate",
+		"The most new connections per second on listener "+listener+"; it waits when more come.")
+}
+
+// propertiesWith are the broker's with those of its listeners, in order of
+// their names.
+func propertiesWith(listeners []string) []*Property {
+	all := slices.Clone(BrokerProperties)
+	for _, l := range listeners {
+		all = append(all, ListenerConnectionRate(l))
+	}
+	slices.SortFunc(all, func(a, b *Property) int { return strings.Compare(a.Name, b.Name) })
+	return all
 }
 
 // TopicProperty finds a topic property by name.
 func TopicProperty(name string) (*Property, bool) { return find(TopicProperties, name) }
 
-// BrokerProperty finds a broker property by name.
+// BrokerProperty finds a broker property by name, but for those of listeners
+// (Image.BrokerProperty).
 func BrokerProperty(name string) (*Property, bool) { return find(BrokerProperties, name) }
 
 // ParseTopicConfig checks a topic config and gives its plain form, or an

@@ -1,6 +1,8 @@
 package metadata
 
 import (
+	"maps"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -83,16 +85,55 @@ func TestParseTopicConfig(t *testing.T) {
 	}
 }
 
+const inside = "listener.name.inside.max.connection.creation.rate"
+
+// The limits of new connections are properties of the broker and of each
+// listener; what was altered for a listener that is gone is kept.
+func TestConnectionRates(t *testing.T) {
+	log := &memoryLog{}
+	o := Options{NodeID: 1, Listeners: []string{"INSIDE", "OUT_SIDE"}, Properties: map[string]string{inside: "20"}}
+	s := openLog(t, log, o)
+	check := func(broker, in, out int64) {
+		t.Helper()
+		got := s.Image().Broker
+		if want := map[string]int64{"INSIDE": in, "OUT_SIDE": out}; got.ConnectionRate != broker || !maps.Equal(got.ConnectionRates, want) {
+			t.Errorf("got %d %v, want %d %v", got.ConnectionRate, got.ConnectionRates, broker, want)
+		}
+	}
+	check(math.MaxInt32, 20, math.MaxInt32)
+	commit(t, s, BrokerConfigsSet{Configs: map[string]string{"max.connection.creation.rate": "100", inside: "30"}},
+		BrokerConfigsSet{Broker: "1", Configs: map[string]string{"listener.name.out_side.max.connection.creation.rate": "7"}})
+	check(100, 30, 7)
+	var entries []string
+	for _, e := range s.Image().BrokerConfigs() {
+		if e.Property.Name == inside {
+			entries = sources(e)
+		}
+	}
+	if diff := cmp.Diff([]string{"all " + inside + "=30", "all " + inside + "=30", "start " + inside + "=20", "default " + inside + "=2147483647"}, entries); diff != "" {
+		t.Error(diff)
+	}
+	for _, bad := range []string{"0", "-1", "2147483648", "1.5"} {
+		if _, err := s.Commit(t.Context(), BrokerConfigsSet{Configs: map[string]string{inside: bad}}); kafka.CodeOf(err) != kafka.InvalidConfig {
+			t.Errorf("%s: got %v", bad, err)
+		}
+	}
+	s = openLog(t, log, Options{NodeID: 1})
+	if got := s.Image(); got.Broker.ConnectionRate != 100 || got.BrokerOverrides("")[inside] != "30" {
+		t.Errorf("got %+v, %v", got.Broker, got.BrokerOverrides(""))
+	}
+}
+
 func TestParseProperties(t *testing.T) {
-	got, err := ParseProperties(map[string]string{"auto.create.topics.enable": "FALSE", "num.partitions": " 8 "})
+	got, err := ParseProperties(map[string]string{"auto.create.topics.enable": "FALSE", "num.partitions": " 8 ", inside: "20"}, []string{"INSIDE"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(map[string]string{"auto.create.topics.enable": "false", "num.partitions": "8"}, got); diff != "" {
+	if diff := cmp.Diff(map[string]string{"auto.create.topics.enable": "false", "num.partitions": "8", inside: "20"}, got); diff != "" {
 		t.Error(diff)
 	}
-	_, err = ParseProperties(map[string]string{"num.partitions": "0", "num.partition": "1", "delete.topic.enable": "yes"})
-	want := "delete.topic.enable=\"yes\" must be true or false\nnum.partition is not a broker property\nnum.partitions=0 must be between 1 and 2147483647"
+	_, err = ParseProperties(map[string]string{"num.partitions": "0", "num.partition": "1", "delete.topic.enable": "yes", inside: "1"}, nil)
+	want := "delete.topic.enable=\"yes\" must be true or false\n" + inside + " is not a broker property\nnum.partition is not a broker property\nnum.partitions=0 must be between 1 and 2147483647"
 	if err == nil || err.Error() != want {
 		t.Errorf("got %v", err)
 	}
@@ -115,7 +156,12 @@ func TestLists(t *testing.T) {
 
 func openWith(t *testing.T, o Options) *Store {
 	t.Helper()
-	s, err := Open(t.Context(), &memoryLog{}, o, zap.NewNop(), prometheus.NewRegistry())
+	return openLog(t, &memoryLog{}, o)
+}
+
+func openLog(t *testing.T, log storage.Log, o Options) *Store {
+	t.Helper()
+	s, err := Open(t.Context(), log, o, zap.NewNop(), prometheus.NewRegistry())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -181,7 +227,8 @@ func TestFlushIsRaisedNeverLowered(t *testing.T) {
 
 func TestBrokerSettings(t *testing.T) {
 	s := openWith(t, Options{NodeID: 3, Properties: map[string]string{"num.partitions": "8", "auto.create.topics.enable": "false"}})
-	want := BrokerSettings{NumPartitions: 8, ReplicationFactor: 1, DeleteTopics: true, FetchMaxBytes: 57671680}
+	want := BrokerSettings{NumPartitions: 8, ReplicationFactor: 1, DeleteTopics: true, FetchMaxBytes: 57671680,
+		ConnectionRate: math.MaxInt32, ConnectionRates: map[string]int64{}}
 	if diff := cmp.Diff(want, s.Image().Broker); diff != "" {
 		t.Error(diff)
 	}

@@ -3,6 +3,7 @@ package metadata
 import (
 	"context"
 	"fmt"
+	"net/netip"
 	"slices"
 	"strings"
 	"testing"
@@ -32,6 +33,8 @@ func sagaCommits() [][]Change {
 		{PartitionsAdded{ID: id(1), Partitions: 4}},
 		{scramOf("u\xff", kafka.ScramSHA256), scramOf("u\xff", kafka.ScramSHA512), NewACLCreated(readers), NewACLCreated(writers)},
 		{ScramCredentialRemoved{User: "u\xff", Mechanism: kafka.ScramSHA256}, NewACLDeleted(readers)},
+		{quotaOf(odd, 0.5), quotaOf(kafka.UserEntity("alice"), 1<<63), quotaOf(lonely, 7)},
+		{quotaOf(odd, 1000.0000005), NewQuotaSet(kafka.UserEntity("alice"), nil, netip.Addr{})},
 		{ProducerIDsReserved{Next: 2000}, TopicDeleted{ID: id(1)}},
 	}
 }
@@ -40,6 +43,19 @@ var (
 	readers = kafka.ACL{Type: kafka.ResourceTopic, Name: "a\xff", Pattern: kafka.PatternPrefixed, Principal: "User:u\xff", Host: "*", Operation: kafka.OpRead, Permission: kafka.PermissionAllow}
 	writers = kafka.ACL{Type: kafka.ResourceCluster, Name: kafka.Cluster.Name, Pattern: kafka.PatternLiteral, Principal: "User:*", Host: "::1", Operation: kafka.OpAll, Permission: kafka.PermissionDeny}
 )
+
+// odd and lonely are entities with all that a name can be.
+var (
+	odd    = kafka.Entity{User: kafka.Named("u\xff\x00<default>"), ClientID: kafka.EntityName{Present: true, Default: true}}
+	lonely = kafka.Entity{IP: kafka.Named("localhost")}
+)
+
+func quotaOf(e kafka.Entity, rate float64) QuotaSet {
+	if e.IP.Present {
+		return NewQuotaSet(e, map[string]float64{kafka.ConnectionCreationRate: rate}, netip.MustParseAddr("::1"))
+	}
+	return NewQuotaSet(e, map[string]float64{kafka.ProducerByteRate: rate, "later": 1}, netip.Addr{})
+}
 
 func scramOf(user string, m kafka.ScramMechanism) ScramCredentialSet {
 	return NewScramCredentialSet(user, kafka.SaltedScramCredential(m, []byte("salted"), []byte("salt"), 4096))

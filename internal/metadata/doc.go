@@ -1,6 +1,6 @@
 // Package metadata is the durable record of every admin change: topics,
-// their partitions and configs, broker configs, SCRAM credentials, ACLs,
-// reserved producer ids. There is one log and one image.
+// their partitions and configs, broker configs, quotas, SCRAM credentials,
+// ACLs, reserved producer ids. There is one log and one image.
 //
 // The log is an ordinary storage.Log (LogPartition, run with LogConfig). A
 // commit is one record batch in it; each record is one change:

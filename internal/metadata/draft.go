@@ -19,7 +19,7 @@ type Draft struct {
 func (m *Image) edit() *Draft {
 	d := &Draft{Image: *m}
 	d.byName, d.byID, d.byFolded = m.byName.edit(), m.byID.edit(), m.byFolded.edit()
-	d.scrams, d.acls = m.scrams.edit(), m.acls.edit()
+	d.scrams, d.acls, d.quotas = m.scrams.edit(), m.acls.edit(), m.quotas.edit()
 	return d
 }
 

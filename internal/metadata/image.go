@@ -23,6 +23,7 @@ type Image struct {
 	byFolded    shards[string, *Topic] // '.' and '_' made equal
 	scrams      shards[scramKey, *kafka.ScramCredential]
 	acls        shards[kafka.ACL, struct{}]
+	quotas      shards[kafka.Entity, *Quota]
 	aclsVersion int                          // counts changes of ACLs
 	brokers     map[string]map[string]string // overrides by broker; "" is for all brokers
 }
@@ -38,10 +39,11 @@ type Topic struct {
 
 // newImage is the image of an empty log.
 func newImage(env *Options) *Image {
+	env.table = propertiesWith(env.Listeners)
 	m := &Image{
 		env: env, byName: newShards[string, *Topic](hashName), byID: newShards[kafka.TopicID, *Topic](hashID),
 		byFolded: newShards[string, *Topic](hashName), scrams: newShards[scramKey, *kafka.ScramCredential](scramKey.hash),
-		acls: newShards[kafka.ACL, struct{}](hashACL),
+		acls: newShards[kafka.ACL, struct{}](hashACL), quotas: newShards[kafka.Entity, *Quota](hashEntity),
 	}
 	m.resolve()
 	return m

@@ -1,14 +1,17 @@
 package metadata
 
 import (
+	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"unicode/utf8"
 )
 
 // Name is a name that a client gave, byte for byte. Its JSON form is a string,
-// or where that would lose bytes, because they are not UTF-8, an object that
-// holds them in base64.
+// or an object that holds the bytes in base64: where a string would lose some,
+// because they are not UTF-8, and where its escapes would take more room, so
+// that no name takes six times its length in the log.
 type Name string
 
 type rawName struct {
@@ -18,7 +21,10 @@ type rawName struct {
 // MarshalJSON gives the form for the log.
 func (n Name) MarshalJSON() ([]byte, error) {
 	if utf8.ValidString(string(n)) {
-		return json.Marshal(string(n))
+		text, err := json.Marshal(string(n))
+		if err != nil || len(text) <= base64.StdEncoding.EncodedLen(len(n))+len(`{"bytes":""}`) {
+			return text, err
+		}
 	}
 	return json.Marshal(rawName{[]byte(n)})
 }
@@ -31,6 +37,10 @@ func (n *Name) UnmarshalJSON(text []byte) error {
 			return fmt.Errorf("read a name: %w", err)
 		}
 		*n = Name(raw.Bytes)
+		return nil
+	}
+	if len(text) > 1 && text[0] == '"' && bytes.IndexByte(text, '\\') < 0 {
+		*n = Name(text[1 : len(text)-1]) // nothing to decode
 		return nil
 	}
 	return json.Unmarshal(text, (*string)(n))

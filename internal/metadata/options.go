@@ -37,6 +37,9 @@ func LogConfig() storage.Config {
 // changes while it runs.
 type Options struct {
 	NodeID kafka.BrokerID
+	// Listeners are the names of the broker's listeners, which have
+	// properties of their own.
+	Listeners []string
 	// Properties are broker properties given at the start, in plain form
 	// (ParseProperties). They stand below what is altered later and above
 	// the defaults.
@@ -45,17 +48,20 @@ type Options struct {
 	// what topics get that ask for nothing stronger.
 	Flush         storage.Flush
 	FlushInterval time.Duration
+
+	table []*Property // of the broker and its listeners; made by newImage
 }
 
 func (o *Options) brokerName() string { return strconv.Itoa(int(o.NodeID)) }
 
-// ParseProperties checks broker properties and gives them in plain form. It
-// reports all that is wrong, not the first thing.
-func ParseProperties(given map[string]string) (map[string]string, error) {
+// ParseProperties checks properties of a broker with these listeners and gives
+// them in plain form. It reports all that is wrong, not the first thing.
+func ParseProperties(given map[string]string, listeners []string) (map[string]string, error) {
+	table := propertiesWith(listeners)
 	plain := make(map[string]string, len(given))
 	var wrong []error
 	for _, name := range slices.Sorted(maps.Keys(given)) {
-		p, ok := BrokerProperty(name)
+		p, ok := find(table, name)
 		if !ok {
 			wrong = append(wrong, fmt.Errorf("%s is not a broker property", name))
 			continue

@@ -2,6 +2,7 @@ package metadata
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -58,7 +59,7 @@ func TestImagesKeepTheirACLs(t *testing.T) {
 }
 
 func TestNamesKeepTheirBytes(t *testing.T) {
-	for _, name := range []Name{"", "alice", "\u7528\u6237", "a\"b\\c\n", "\xff\xfe", "{\"bytes\":1}", "<default>", "\x00"} {
+	for _, name := range []Name{"", "alice", "\u7528\u6237", "a\"b\\c\n", "\xff\xfe", "{\"bytes\":1}", "<default>", "\x00", Name(strings.Repeat("\x00", 30_000))} {
 		text, err := json.Marshal(name)
 		var back Name
 		if err == nil {
@@ -66,6 +67,9 @@ func TestNamesKeepTheirBytes(t *testing.T) {
 		}
 		if err != nil || back != name {
 			t.Errorf("%q is kept as %s and read as %q, %v", name, text, back, err)
+		}
+		if len(text) > 20+2*len(name) {
+			t.Errorf("a name of %d bytes takes %d in the log", len(name), len(text))
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package metadata
 
 import (
+	"maps"
 	"math"
 	"strconv"
 	"time"
@@ -27,6 +28,10 @@ type BrokerSettings struct {
 	DeleteTopics      bool
 	FetchMaxBytes     int
 	ValidateRecords   bool // log.validate.records
+	// ConnectionRate is max.connection.creation.rate, and ConnectionRates
+	// that of each listener, per second.
+	ConnectionRate  int64
+	ConnectionRates map[string]int64
 }
 
 // topicSettings resolves what is in force for a topic with these overrides.
@@ -73,7 +78,22 @@ func (m *Image) brokerSettings() BrokerSettings {
 		DeleteTopics:      text("delete.topic.enable") == "true",
 		FetchMaxBytes:     int(parseLong(text("fetch.max.bytes"))),
 		ValidateRecords:   text("log.validate.records") == "true",
+		ConnectionRate:    parseLong(text("max.connection.creation.rate")),
+		ConnectionRates:   m.connectionRates(),
 	}
+}
+
+// SameConnectionRates says whether two images limit new connections alike.
+func (m *Image) SameConnectionRates(other *Image) bool {
+	return m.Broker.ConnectionRate == other.Broker.ConnectionRate && maps.Equal(m.Broker.ConnectionRates, other.Broker.ConnectionRates)
+}
+
+func (m *Image) connectionRates() map[string]int64 {
+	rates := make(map[string]int64, len(m.env.Listeners))
+	for _, l := range m.env.Listeners {
+		rates[l] = parseLong(m.BrokerValue(ListenerConnectionRate(l).Name))
+	}
+	return rates
 }
 
 // parseLong reads a number that a Property has already checked.

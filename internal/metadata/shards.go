@@ -32,6 +32,14 @@ func (s *shards[K, V]) get(key K) (V, bool) {
 	return v, ok
 }
 
+func (s *shards[K, V]) size() int {
+	n := 0
+	for _, piece := range s.pieces {
+		n += len(piece)
+	}
+	return n
+}
+
 // all is everything, in no order.
 func (s *shards[K, V]) all() iter.Seq2[K, V] {
 	return func(yield func(K, V) bool) {

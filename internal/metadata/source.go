@@ -60,10 +60,13 @@ func (m *Image) topicEntry(p *Property, overrides map[string]string) Entry {
 	return e
 }
 
+// BrokerProperty finds a property of this broker, those of its listeners too.
+func (m *Image) BrokerProperty(name string) (*Property, bool) { return find(m.env.table, name) }
+
 // BrokerValue is what is in force of one property of this broker; empty for
 // none.
 func (m *Image) BrokerValue(name string) string {
-	p, ok := BrokerProperty(name)
+	p, ok := m.BrokerProperty(name)
 	if !ok {
 		return ""
 	}
@@ -109,8 +112,8 @@ func scaled(text string, scale int64) string {
 
 // BrokerConfigs are all configs of this broker.
 func (m *Image) BrokerConfigs() []Entry {
-	entries := make([]Entry, 0, len(BrokerProperties))
-	for _, p := range BrokerProperties {
+	entries := make([]Entry, 0, len(m.env.table))
+	for _, p := range m.env.table {
 		entries = append(entries, Entry{Property: p, Value: m.brokerValue(p), Alterable: p.Dynamic, Synonyms: m.brokerValues(p)})
 	}
 	return entries
@@ -120,7 +123,7 @@ func (m *Image) BrokerConfigs() []Entry {
 func (m *Image) ClusterConfigs() []Entry {
 	var entries []Entry
 	for _, name := range slices.Sorted(maps.Keys(m.brokers[""])) {
-		if p, ok := BrokerProperty(name); ok {
+		if p, ok := m.BrokerProperty(name); ok {
 			v := Value{Name: name, Text: m.brokers[""][name], Source: FromBrokerDefault}
 			entries = append(entries, Entry{Property: p, Value: v, Alterable: true, Synonyms: []Value{v}})
 		}

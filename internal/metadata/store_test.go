@@ -3,6 +3,7 @@ package metadata
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -22,12 +23,7 @@ var orders = TopicCreated{Name: "orders", ID: kafka.TopicID{1}, Partitions: 3, C
 
 func open(t *testing.T, log storage.Log) *Store {
 	t.Helper()
-	o := Options{NodeID: 1, Flush: storage.FlushInterval, FlushInterval: time.Second}
-	s, err := Open(t.Context(), log, o, zap.NewNop(), prometheus.NewRegistry())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	return openLog(t, log, Options{NodeID: 1, Flush: storage.FlushInterval, FlushInterval: time.Second})
 }
 
 func commit(t *testing.T, s *Store, changes ...Change) *Image {
@@ -54,6 +50,9 @@ func sketch(m *Image) string {
 	}
 	for _, a := range m.ACLs() {
 		fmt.Fprintf(&b, "%s\n", a)
+	}
+	for _, q := range slices.SortedFunc(m.Quotas(), func(a, b Quota) int { return strings.Compare(a.Entity.String(), b.Entity.String()) }) {
+		fmt.Fprintf(&b, "%q %v %s\n", q.Entity, q.Values, q.Address)
 	}
 	fmt.Fprintf(&b, "producers %d, broker 1 %v, all %v", m.NextProducerID, m.BrokerOverrides("1"), m.BrokerOverrides(""))
 	return b.String()
@@ -246,6 +245,10 @@ func TestReplayOfOddRecords(t *testing.T) {
 		{"a known kind of another shape", "TopicCreated", `{"partitions":"many"}`, "read the metadata log: offset 1: TopicCreated: "},
 		{"a change that does not fit", "TopicDeleted", `{"id":"` + kafka.TopicID{9}.String() + `"}`, "read the metadata log: offset 1: TopicDeleted: "},
 		{"an unknown field is ignored", "ProducerIDsReserved", `{"next":7,"colour":"red"}`, ""},
+		{"a quota with fields and keys of later", "QuotaSet", `{"user":{"name":"u","tenant":"t"},"values":{"later_rate":1},"colour":"red"}`, ""},
+		{"a quota of a type of later", "QuotaSet", `{"role":{"name":"r"},"values":{"producer_byte_rate":1}}`, "read the metadata log: offset 1: QuotaSet: "},
+		{"a quota that is none", "QuotaSet", `{"user":{"name":"u"},"values":{"producer_byte_rate":0}}`, "read the metadata log: offset 1: QuotaSet: "},
+		{"a quota above every number", "QuotaSet", `{"user":{"name":"u"},"values":{"producer_byte_rate":1e999}}`, "read the metadata log: offset 1: QuotaSet: "},
 		{"an unknown config is kept", "TopicConfigsSet", `{"id":"` + orders.ID.String() + `","configs":{"later.thing":"7"}}`, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -303,6 +306,8 @@ func TestOldImagesStayAsTheyWere(t *testing.T) {
 func FuzzReplay(f *testing.F) {
 	f.Add("TopicCreated", []byte(`{"name":"a","id":"AAAAAAAAAAAAAAAAAAAAAQ","partitions":1}`), []byte{})
 	f.Add("BrokerConfigsSet", []byte(`{"broker":"1","configs":{"log.retention.ms":"-1"}}`), []byte{})
+	f.Add("QuotaSet", []byte(`{"user":{"default":true},"clientId":{"name":{"bytes":"/w=="}},"values":{"producer_byte_rate":0.5}}`), []byte{})
+	f.Add("QuotaSet", []byte(`{"ip":{"name":"a"},"values":{"connection_creation_rate":1},"address":"fe80::1%1"}`), []byte{})
 	f.Add("TopicConfigsSet", []byte(`{"id":"AQAAAAAAAAAAAAAAAAAAAA","configs":{"flush.ms":"9"}}`), []byte{0, 0, 0, 0})
 	f.Fuzz(func(t *testing.T, kind string, value, tail []byte) {
 		log := &memoryLog{}
@@ -320,6 +325,11 @@ func FuzzReplay(f *testing.F) {
 		for _, topic := range s.Image().Topics() {
 			if topic.Partitions < 1 || kafka.CheckTopicName(topic.Name) != nil {
 				t.Fatalf("replay made %+v", topic)
+			}
+		}
+		for q := range s.Image().Quotas() {
+			if err := checkQuotaEntity(q.Entity); err != nil || len(q.Values) == 0 {
+				t.Fatalf("replay made %+v: %v", q, err)
 			}
 		}
 	})

@@ -1,7 +1,9 @@
 package quota
 
 import (
+	"context"
 	"maps"
+	"net/netip"
 	"time"
 
 	"kaasd/internal/kafka"
@@ -23,7 +25,9 @@ type Alteration struct {
 // Result is what became of one distinct entity. All operations of the entry
 // were applied, or none and Err says why.
 type Result struct {
-	Components []Component // as asked, for the echo
+	// Components are those asked for, for the echo; of a type that was named
+	// twice the last one where that is the one that counts.
+	Components []Component
 	Err        *kafka.Error
 	Old, New   Limits // in force before and after; nil when refused
 }
@@ -40,138 +44,180 @@ const (
 type change struct {
 	result  Result
 	entity  kafka.Entity
+	address netip.Addr // of an ip entity with a name
 	ops     []Op
-	touched int // values that differ afterwards, or are pinned
-	asked   int // entries that named the entity
+	next    Limits // the override that comes of it
+	touched int    // values of the override that are set or removed
+	asked   int    // entries that named the entity
 }
 
-// Alter judges every entry and applies the good ones: live buckets are at
-// their new rate when it returns. There is one result for each distinct entity,
-// in order of first appearance; an entity that is named twice has none of its
-// entries applied. With validateOnly nothing is applied.
-func (e *Enforcer) Alter(now time.Time, entries []Alteration, validateOnly bool) []Result {
+// Alter judges every entry and applies the good ones: they are kept in the
+// journal, if there is one, and live buckets are at their new rate when it
+// returns. There is one result for each distinct entity, in order of first
+// appearance; an entity that is named twice has none of its entries applied. What
+// cannot be kept is refused and changes nothing. With validateOnly nothing is
+// applied.
+func (e *Enforcer) Alter(ctx context.Context, now time.Time, entries []Alteration, validateOnly bool) []Result {
 	changes := e.model.gather(entries)
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	total, names := 0, e.names
+	e.locate(ctx, changes)
 	for _, c := range changes {
-		if c.result.Err != nil {
-			continue
-		}
-		c.merge(e.effective(c.entity))
-		total += c.touched
-		if more := e.adds(c); names+more > maxNames {
-			c.refuse("the names of all quotas set through the API would have more than %d bytes", maxNames)
-		} else {
-			names += more
+		if c.result.Err == nil {
+			c.result.Err = e.model.checkOps(c.entity, c.ops)
 		}
 	}
-	if total > maxChanges {
-		for _, c := range changes {
-			c.refuse("the request changes %d values, %d is the most: split it", total, maxChanges)
-		}
+	e.altering.Lock()
+	defer e.altering.Unlock()
+	e.plan(changes)
+	if !validateOnly {
+		e.carryOut(ctx, now, changes)
 	}
 	results := make([]Result, len(changes))
 	for i, c := range changes {
-		if !validateOnly {
-			e.finish(c, now)
-		}
 		results[i] = c.result
 	}
 	return results
 }
 
-// gather judges the entries one by one, without a look at what is stored.
+// gather judges the entities of the entries, without a look at what is stored.
 func (m *Model) gather(entries []Alteration) []*change {
 	var changes []*change
 	seen := map[string]*change{}
 	for _, entry := range entries {
-		id := identity(entry.Components)
+		parts := m.distinct(entry.Components)
+		id := identity(parts)
 		if c := seen[id]; c != nil {
 			c.asked++
 			c.result.Err = kafka.Errorf(kafka.InvalidRequest, "duplicate entity: %s is named %d times in the request, none of it is applied",
-				show(entry.Components), c.asked)
+				show(parts), c.asked)
 			continue
 		}
-		c := &change{result: Result{Components: entry.Components}, ops: entry.Ops, asked: 1}
-		if c.entity, c.result.Err = m.entity(entry.Components); c.result.Err == nil {
-			c.result.Err = m.checkOps(entry.Ops)
-		}
+		c := &change{result: Result{Components: parts}, ops: entry.Ops, asked: 1}
+		c.entity, c.result.Err = m.entity(parts)
 		seen[id] = c
 		changes = append(changes, c)
 	}
 	return changes
 }
 
-// checkOps gives the first fault of the operations, in order, the key before
-// the value.
-func (m *Model) checkOps(ops []Op) *kafka.Error {
-	seen := map[string]bool{}
-	for _, op := range ops {
-		k, known := m.key(op.Key)
-		switch {
-		case !known:
-			return kafka.Errorf(m.unknownKey, "unknown quota key %q: %s are known", op.Key, m.keyNames())
-		case seen[op.Key]:
-			return kafka.Errorf(kafka.InvalidRequest, "duplicate quota key %s: an entry may name a key once", op.Key)
-		}
-		seen[op.Key] = true
-		if op.Remove {
+// plan works out what each good change comes to, and refuses what is more than
+// a request or the broker may hold.
+func (e *Enforcer) plan(changes []*change) {
+	e.mu.RLock()
+	defer e.mu.RUnlock()
+	total, names := 0, e.names
+	for _, c := range changes {
+		if c.result.Err != nil {
 			continue
 		}
-		if err := k.check(op.Value); err != nil {
-			return err
+		e.merge(c)
+		total += c.touched
+		if more := e.adds(c); names+more > maxNames {
+			c.refuse(kafka.Errorf(kafka.PolicyViolation, "the names of all quotas set through the API would have more than %d bytes", maxNames))
+		} else {
+			names += more
 		}
 	}
-	return nil
+	if total > maxChanges {
+		for _, c := range changes {
+			c.refuse(kafka.Errorf(kafka.PolicyViolation, "the request changes %d values, %d is the most: split it", total, maxChanges))
+		}
+	}
 }
 
-// merge applies the operations to what is in force.
-func (c *change) merge(old Limits) {
-	next := maps.Clone(old)
-	if next == nil {
-		next = Limits{}
+// merge applies the operations to what is in force, or to what was set alone,
+// as the model says.
+func (e *Enforcer) merge(c *change) {
+	override, base := e.overrides[c.entity], e.base[c.entity]
+	c.result.Old = e.effective(c.entity)
+	from := override
+	if e.model.whole {
+		from = c.result.Old
+	}
+	c.next = maps.Clone(from)
+	if c.next == nil {
+		c.next = Limits{}
 	}
 	for _, op := range c.ops {
-		_, was := next[op.Key]
-		switch {
+		was, there := c.next[op.Key]
+		switch _, inFile := base[op.Key]; {
 		case !op.Remove:
-			next[op.Key] = op.Value
+			if !there || was != op.Value || e.model.whole {
+				c.next[op.Key] = op.Value
+				c.touched++
+			}
+		case there:
+			delete(c.next, op.Key)
 			c.touched++
-		case was:
-			delete(next, op.Key)
-			c.touched++
+		case inFile && !e.model.whole:
+			c.refuse(kafka.Errorf(kafka.InvalidRequest, "%s of %s comes from the credentials file: change it there", op.Key, c.entity))
+			return
 		}
 	}
-	c.result.Old, c.result.New = old, next
+	c.result.New = e.model.combine(c.next, base)
 }
 
-// finish installs a good change. One that touches nothing (an entry without
-// operations, the removal of what is not set) does not pin the values of the
-// file as an override.
-func (e *Enforcer) finish(c *change, now time.Time) {
-	if c.result.Err != nil {
-		e.rejected++
+// carryOut keeps the good changes and puts them in force.
+func (e *Enforcer) carryOut(ctx context.Context, now time.Time, changes []*change) {
+	e.keep(ctx, changes)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	var changed []kafka.Entity
+	for _, c := range changes {
+		if c.result.Err != nil {
+			e.rejected++
+			continue
+		}
+		e.applied++
+		if c.touched > 0 {
+			e.put(c.setting())
+			changed = append(changed, c.entity)
+		}
+	}
+	e.apply(changed, e.ticksOf(now))
+}
+
+// keep has the journal keep the good changes, or refuses them. A change that
+// touches nothing (no operations, the removal of what is not set) is not one:
+// it does not pin the values of the file as an override.
+func (e *Enforcer) keep(ctx context.Context, changes []*change) {
+	var settings []Setting
+	for _, c := range changes {
+		if c.result.Err == nil && c.touched > 0 {
+			settings = append(settings, c.setting())
+		}
+	}
+	switch {
+	case len(settings) == 0:
+		return
+	case e.journal == nil:
+		e.warnOnce()
 		return
 	}
-	e.applied++
-	if c.touched == 0 {
+	err := e.journal.Keep(ctx, settings)
+	if err == nil {
 		return
 	}
-	e.names += e.adds(c)
-	if _, there := e.overrides[c.entity]; there && len(c.result.New) == 0 {
-		e.names -= nameBytes(c.entity)
-		delete(e.overrides, c.entity)
-	} else if len(c.result.New) > 0 {
-		e.overrides[c.entity] = c.result.New
+	for _, c := range changes {
+		if c.result.Err == nil && c.touched > 0 {
+			c.refuse(kafka.Errorf(kafka.CodeOf(err), "%s", kafka.MessageOf(err)))
+		}
 	}
-	e.apply(c.entity, e.ticksOf(now))
-	c.result.New = e.effective(c.entity)
+}
+
+// warnOnce says that alterations are kept in memory, when the first one is made.
+func (e *Enforcer) warnOnce() {
+	e.warned.Do(func() {
+		e.log.Warn("quotas set through the Kafka API live in memory and end with this process (quota.model=kafka keeps them)")
+	})
+}
+
+func (c *change) setting() Setting {
+	return Setting{Entity: c.entity, Limits: c.next, Address: c.address}
 }
 
 // adds is the bytes of the name that a change brings along.
 func (e *Enforcer) adds(c *change) int {
-	if _, there := e.overrides[c.entity]; there || c.touched == 0 || len(c.result.New) == 0 {
+	if _, there := e.overrides[c.entity]; there || c.touched == 0 || len(c.next) == 0 {
 		return 0
 	}
 	return nameBytes(c.entity)
@@ -179,7 +225,7 @@ func (e *Enforcer) adds(c *change) int {
 
 func nameBytes(e kafka.Entity) int { return len(e.User.Name) + len(e.ClientID.Name) + len(e.IP.Name) }
 
-// refuse gives up a change for what it would cost the broker.
-func (c *change) refuse(format string, args ...any) {
-	c.result = Result{Components: c.result.Components, Err: kafka.Errorf(kafka.PolicyViolation, format, args...)}
+// refuse gives up a change.
+func (c *change) refuse(err *kafka.Error) {
+	c.result = Result{Components: c.result.Components, Err: err}
 }

@@ -1,6 +1,7 @@
 package quota
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"strings"
@@ -26,7 +27,7 @@ func remove(key string) Op { return Op{Key: key, Remove: true, Value: math.NaN()
 
 // alter applies one entry.
 func alter(e *Enforcer, components []Component, ops ...Op) Result {
-	return e.Alter(time.Now(), []Alteration{{Components: components, Ops: ops}}, false)[0]
+	return e.Alter(context.Background(), time.Now(), []Alteration{{Components: components, Ops: ops}}, false)[0]
 }
 
 // described is what Describe says, in one line.
@@ -82,7 +83,7 @@ func TestAlterRefusals(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			e := newEnforcer()
 			for _, validateOnly := range []bool{true, false} {
-				results := e.Alter(time.Now(), []Alteration{{c.components, c.ops}}, validateOnly)
+				results := e.Alter(context.Background(), time.Now(), []Alteration{{c.components, c.ops}}, validateOnly)
 				if len(results) != 1 || results[0].Err == nil {
 					t.Fatalf("got %+v, want one refusal", results)
 				}
@@ -223,7 +224,7 @@ func TestBaseValuesThatAreNoQuotas(t *testing.T) {
 func TestAlterManyEntries(t *testing.T) {
 	e := newEnforcer()
 	clientID := named("client-id", "c")
-	results := e.Alter(time.Now(), []Alteration{
+	results := e.Alter(context.Background(), time.Now(), []Alteration{
 		{user("a"), []Op{set("producer_byte_rate", 1)}},
 		{append(user("x"), clientID), nil},
 		{user("b"), []Op{set("producer_byte_rate", -1)}},
@@ -246,7 +247,7 @@ func TestAlterManyEntries(t *testing.T) {
 	if got, want := described(t, e, Filter{}), `user "a": producer_byte_rate=1; user "c": producer_byte_rate=3`; got != want {
 		t.Errorf("stored %q, want %q", got, want)
 	}
-	if got := e.Alter(time.Now(), nil, false); len(got) != 0 {
+	if got := e.Alter(context.Background(), time.Now(), nil, false); len(got) != 0 {
 		t.Errorf("no entries are answered by %v", got)
 	}
 }
@@ -261,7 +262,7 @@ func code(err *kafka.Error) kafka.Code {
 func TestValidateOnly(t *testing.T) {
 	e := newEnforcer()
 	alter(e, user("u"), set("producer_byte_rate", 10))
-	r := e.Alter(time.Now(), []Alteration{{user("u"), []Op{set("producer_byte_rate", 20), remove("consumer_byte_rate")}}}, true)
+	r := e.Alter(context.Background(), time.Now(), []Alteration{{user("u"), []Op{set("producer_byte_rate", 20), remove("consumer_byte_rate")}}}, true)
 	want := []Result{{Components: user("u"), Old: Limits{"producer_byte_rate": 10}, New: Limits{"producer_byte_rate": 20}}}
 	if diff := cmp.Diff(want, r); diff != "" {
 		t.Errorf("result (-want +got):\n%s", diff)
@@ -280,7 +281,7 @@ func TestAlterTooMuch(t *testing.T) {
 	}
 	e := newEnforcer()
 	for _, validateOnly := range []bool{true, false} {
-		for _, r := range e.Alter(time.Now(), entries(5001), validateOnly) {
+		for _, r := range e.Alter(context.Background(), time.Now(), entries(5001), validateOnly) {
 			if code(r.Err) != kafka.PolicyViolation || !strings.Contains(r.Err.Message, "changes 10002 values, 10000 is the most") {
 				t.Fatalf("got %v, want 44", r.Err)
 			}
@@ -289,7 +290,7 @@ func TestAlterTooMuch(t *testing.T) {
 	if got := described(t, e, Filter{}); got != "" {
 		t.Error("something was stored")
 	}
-	for _, r := range e.Alter(time.Now(), entries(5000), false) {
+	for _, r := range e.Alter(context.Background(), time.Now(), entries(5000), false) {
 		if r.Err != nil {
 			t.Fatalf("10,000 changes: %v", r.Err)
 		}
@@ -304,7 +305,7 @@ func TestAlterNames(t *testing.T) {
 	for i := range 15 {
 		alter(e, long(i), set("producer_byte_rate", 1))
 	}
-	over := e.Alter(time.Now(), []Alteration{{long(15), []Op{set("producer_byte_rate", 1)}}, {user("u"), []Op{set("producer_byte_rate", 1)}}}, false)
+	over := e.Alter(context.Background(), time.Now(), []Alteration{{long(15), []Op{set("producer_byte_rate", 1)}}, {user("u"), []Op{set("producer_byte_rate", 1)}}}, false)
 	if code(over[0].Err) != kafka.PolicyViolation || over[1].Err != nil {
 		t.Errorf("got %v and %v, want 44 for the long name alone", over[0].Err, over[1].Err)
 	}

@@ -95,11 +95,12 @@ func BenchmarkClient(b *testing.B) {
 	for i := range names {
 		names[i] = fmt.Sprintf("user-%d", i)
 	}
+	var buckets [kinds]*bucket
 	b.ReportAllocs()
 	i := 0
 	for b.Loop() {
 		i = (i + 31337) % users
-		e.find(names[i], "c")
+		e.find(names[i], "c", &buckets)
 	}
 }
 

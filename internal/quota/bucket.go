@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// bucket is the balance of one owner in one direction, with its counters. It
+// bucket is the balance of one owner of one kind, with its counters. It
 // fills two cache lines, so that neighbours do not disturb each other.
 type bucket struct {
 	// word is the moment, in ticks, at which the balance is zero: below now
@@ -16,29 +16,36 @@ type bucket struct {
 
 	tally tally
 
-	// What follows is touched only when a request is throttled.
-	throttled     atomic.Int64 // requests
+	// What follows is touched only when a request is throttled. A decision is
+	// counted by each quota that makes it; an announcement only by the one
+	// whose throttle the client is told.
+	denied        atomic.Int64 // decisions
+	throttled     atomic.Int64 // announcements
 	throttleNanos atomic.Int64 // announced, in all
-	lastThrottle  atomic.Int64 // announced, in nanoseconds
 	throttledAt   atomic.Int64 // ticks
-	muted         atomic.Int64 // connections, now
-	joined        atomic.Int64 // new connections since the bucket was last out of debt
-	line          line         // of the fetches that wait
+	lastMillis    atomic.Int32 // announced last
+	muted         atomic.Int32 // connections, now
+	joined        atomic.Int32 // new connections since the bucket was last out of debt
 
+	// level is the last one that set a limit here, named that there was one:
+	// from then on the bucket is accounted for, until it is forgotten. Both
+	// are guarded by the Enforcer's mu, as is book.
+	level int8
+	named bool
+
+	line  line   // of the fetches that wait
 	meter *meter // shared by the buckets of a kind
-
-	// named says that a limit was set here: from then on the bucket is
-	// accounted for, until it is forgotten.
-	named atomic.Bool
+	book  *book  // nil: empty
 }
 
-func (b *bucket) open(m *meter, burst time.Duration, now int64) {
-	b.meter = m
+func newBucket(m *meter, r rule, now int64) *bucket {
+	b := &bucket{meter: m, level: noLevel}
 	b.word.Store(now)
-	b.limit.Store(newLimit(unlimited, burst, now))
+	b.limit.Store(newLimit(unlimited, r, now))
+	return b
 }
 
-// charge takes n bytes, whatever the balance, and says how long the charged
+// charge takes n units, whatever the balance, and says how long the charged
 // request has to wait until the balance is back at zero.
 func (b *bucket) charge(n int, now int64) Throttle {
 	lim := b.limit.Load()
@@ -52,7 +59,7 @@ func (b *bucket) charge(n int, now int64) Throttle {
 	if zero-now < msTicks {
 		return Throttle{}
 	}
-	return b.announce(lim, zero, now)
+	return b.deny(lim, zero, now)
 }
 
 // add moves the moment of zero by cost and gives the new one.
@@ -60,8 +67,8 @@ func (b *bucket) add(lim *limit, cost, now int64) int64 {
 	for {
 		old := b.word.Load()
 		zero := lim.settled(old, now) + cost
-		if zero-now > maxDebt {
-			zero = now + maxDebt
+		if zero-now > lim.deepest {
+			zero = now + lim.deepest
 		}
 		if b.word.CompareAndSwap(old, zero) {
 			return zero
@@ -86,29 +93,39 @@ func (b *bucket) pass(now int64) {
 	}
 }
 
-// announce makes the throttle of a request that may go on at the moment until.
-func (b *bucket) announce(lim *limit, until, now int64) Throttle {
-	t := Throttle{bucket: b, limit: lim, until: until, wait: until - now}
-	nanos := t.wait >> tickShift
-	b.throttled.Add(1)
-	b.throttleNanos.Add(nanos)
-	b.lastThrottle.Store(nanos)
-	b.throttledAt.Store(now)
-	b.meter.waits.observe(nanos)
-	return t
+// waiting is how many connections are muted.
+func (b *bucket) waiting() int64 { return int64(b.muted.Load()) }
+
+// deny makes the throttle of a request that owes until the moment owed, and
+// counts the decision.
+func (b *bucket) deny(lim *limit, owed, now int64) Throttle {
+	b.denied.Add(1)
+	return Throttle{bucket: b, limit: lim, owed: owed, at: now}
 }
 
-// setLimit puts another rate in force. The bytes owed, or in credit, stay
+// announce counts a throttle that a client is told.
+func (b *bucket) announce(t Throttle) {
+	nanos := t.wait() >> tickShift
+	if b.throttled.Add(1) == 1 {
+		b.meter.fresh.Add(1)
+	}
+	b.throttleNanos.Add(nanos)
+	b.lastMillis.Store(t.Millis())
+	b.throttledAt.Store(t.at)
+	b.meter.waits.observe(nanos)
+}
+
+// setLimit puts another rate in force. The units owed, or in credit, stay
 // the same; a bucket that had no limit starts full; without a limit nothing is
 // owed. Callers take turns. A charge that runs beside it may be costed at the
 // old rate: one per core at most.
-func (b *bucket) setLimit(rate float64, burst time.Duration, now int64) bool {
+func (b *bucket) setLimit(rate float64, r rule, now int64) {
 	old := b.limit.Load()
 	if old.rate == rate {
-		return false
+		return
 	}
-	lim := newLimit(rate, burst, now)
-	b.named.Store(true)
+	lim := newLimit(rate, r, now)
+	b.named = true
 	b.limit.Store(lim)
 	for {
 		word := b.word.Load()
@@ -119,7 +136,6 @@ func (b *bucket) setLimit(rate float64, burst time.Duration, now int64) bool {
 	b.line.carry(old, lim, now)
 	old.next.Store(lim)
 	close(old.replaced)
-	return true
 }
 
 // carry is the word under the limit to, when it was word under l.
@@ -133,14 +149,14 @@ func (l *limit) carry(to *limit, word, now int64) int64 {
 	return l.rescale(to, l.settled(word, now), now)
 }
 
-// debt is what the bucket owes, in bytes.
+// debt is what the bucket owes, in units.
 func (b *bucket) debt(now int64) float64 {
 	lim := b.limit.Load()
 	owed := b.word.Load() - now
 	if lim.isUnlimited() || owed <= 0 {
 		return 0
 	}
-	return float64(owed) / lim.perByte
+	return float64(owed) / lim.perUnit
 }
 
 // idle is how long the bucket has been full, or without a charge when it has

@@ -1,6 +1,7 @@
 package quota
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"math/big"
@@ -120,7 +121,7 @@ func TestOracle(t *testing.T) {
 			switch r.IntN(10) {
 			case 0:
 				rate = math.Ceil(math.Pow(10, 3+6*r.Float64()))
-				l.enforcer.Alter(l.now, []Alteration{{user("u"), []Op{set(kafka.ProducerByteRate, rate)}}}, false)
+				l.enforcer.Alter(context.Background(), l.now, []Alteration{{user("u"), []Op{set(kafka.ProducerByteRate, rate)}}}, false)
 				o.setRate(rate, at)
 			case 1, 2, 3:
 				l.now = l.now.Add(time.Duration(r.ExpFloat64() * 1e9))
@@ -128,8 +129,8 @@ func TestOracle(t *testing.T) {
 				n := 1 + int(r.ExpFloat64()*rate/4)
 				got, want := c.Charge(Produce, n, l.now), o.charge(n, at)
 				if want < 1e6-1 && got.Muted() || want > 1e6+1e3 && !got.Muted() ||
-					got.Muted() && math.Abs(float64(got.wait)/tick-want) > 1e3+want*1e-6 {
-					t.Fatalf("seed %d step %d: wait %v, want %v", seed, step, time.Duration(got.wait/tick), time.Duration(want))
+					got.Muted() && math.Abs(float64(got.wait())/tick-want) > 1e3+want*1e-6 {
+					t.Fatalf("seed %d step %d: wait %v, want %v", seed, step, time.Duration(got.wait()/tick), time.Duration(want))
 				}
 			}
 		}
@@ -168,7 +169,7 @@ func TestLiveUpdate(t *testing.T) {
 }
 
 func alterAt(e *Enforcer, now time.Time, ops ...Op) {
-	e.Alter(now, []Alteration{{user("u"), ops}}, false)
+	e.Alter(context.Background(), now, []Alteration{{user("u"), ops}}, false)
 }
 
 // TestFirstQuota: a connection that came before its user had a quota is caught
@@ -291,7 +292,7 @@ func TestLongTime(t *testing.T) {
 	for range 10 {
 		for range 90 {
 			l.now = l.now.Add(24 * time.Hour)
-			l.enforcer.accounts.each(func(a *account) { a.buckets[Produce].bringNear(l.enforcer.clock.ticks(l.now)) })
+			l.enforcer.accounts.get(kafka.UserEntity("u")).buckets[Produce].bringNear(l.enforcer.clock.ticks(l.now))
 		}
 		if got := c.Charge(Produce, 3000, l.now).Millis(); got != 2000 {
 			t.Fatalf("after %v: %d ms, want 2000", l.now.Sub(l.begin), got)

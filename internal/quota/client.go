@@ -30,14 +30,14 @@ func (e *Enforcer) Client(user, clientID string) *Client {
 	return c
 }
 
-// Charge takes bytes from the balance, which may go below zero, and gives the
+// Charge takes units, bytes of Produce and Fetch, from the balance, which may go below zero, and gives the
 // throttle that pays the whole debt.
-func (c *Client) Charge(k Kind, bytes int, now time.Time) Throttle {
+func (c *Client) Charge(k Kind, n int, now time.Time) Throttle {
 	b := c.bucket(k)
 	if b == nil {
-		return c.enforcer.meters[k].free(bytes)
+		return c.enforcer.meters[k].free(n)
 	}
-	return b.charge(bytes, c.clock.ticks(now))
+	return b.charge(n, c.clock.ticks(now))
 }
 
 // Take asks for up to want bytes to hand out. It takes at most what the
@@ -64,13 +64,9 @@ func (c *Client) bind() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	generation := c.enforcer.generation.Load()
-	a := c.enforcer.find(c.user, c.clientID)
-	for k := range c.buckets {
-		if a == nil {
-			c.buckets[k].Store(nil)
-		} else {
-			c.buckets[k].Store(&a.buckets[k])
-		}
+	buckets := c.enforcer.bind(c.user, c.clientID)
+	for k, b := range buckets {
+		c.buckets[k].Store(b)
 	}
 	c.generation.Store(generation)
 }

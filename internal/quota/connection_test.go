@@ -98,14 +98,14 @@ func TestConcurrentCharges(t *testing.T) {
 		sweepAll(e, now)
 	}
 	all.Wait()
-	b := &e.accounts.get(kafka.UserEntity("u")).buckets[Produce]
+	b := e.accounts.get(kafka.UserEntity("u")).buckets[Produce]
 	if got, want := b.debt(e.ticksOf(now)), float64(conns*charges*size-mB); math.Abs(got-want) > 1 {
 		t.Errorf("%.0f bytes owed, want %.0f", got, want)
 	}
-	if got := b.totals(); got.bytes != conns*charges*size || got.checks != conns*charges {
+	if got := b.totals(); got.units != conns*charges*size || got.checks != conns*charges {
 		t.Errorf("counted %+v", got)
 	}
-	f := &e.accounts.get(kafka.UserEntity("u")).buckets[Fetch]
+	f := e.accounts.get(kafka.UserEntity("u")).buckets[Fetch]
 	if owed, ahead := f.word.Load()-e.ticksOf(now), f.line.ahead.Load(); owed > -secTicks+msTicks || ahead != 0 {
 		t.Errorf("fetch owes %d ticks and %d bytes are reserved after all was given back", owed, ahead)
 	}

@@ -1,6 +1,7 @@
 package quota
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -83,6 +84,9 @@ func (m *Model) checkFilter(f Filter) error {
 			return err
 		}
 	}
+	if !m.usersOnly && seen[kafka.EntityIP] && len(seen) > 1 {
+		return kafka.Errorf(kafka.InvalidRequest, "Invalid entity filter component combination: ip cannot be combined with user or client-id")
+	}
 	return nil
 }
 
@@ -100,23 +104,62 @@ func (c FilterComponent) check() error {
 	return nil
 }
 
-// matching are the entities the filter chooses, sorted. With named users
-// alone, strict chooses no others: every entity has the one type.
+// matching are the entities the filter chooses, sorted.
 func (e *Enforcer) matching(f Filter) []kafka.Entity {
-	if len(f.Components) == 1 && f.Components[0].Match == MatchExact && f.Components[0].Type == kafka.EntityUser {
-		return []kafka.Entity{kafka.UserEntity(*f.Components[0].Name)}
-	}
-	for _, c := range f.Components {
-		if c.Match != MatchAny || !slices.Contains(e.model.alterable, c.Type) {
-			return nil
+	if e.model.strict && f.Strict {
+		if one, ok := f.one(); ok {
+			return []kafka.Entity{one}
 		}
 	}
-	return e.entities()
+	var chosen []kafka.Entity
+	for _, entity := range e.entities() {
+		if f.matches(entity) && (!e.model.strict || !f.Strict || len(components(entity)) == len(f.Components)) {
+			chosen = append(chosen, entity)
+		}
+	}
+	slices.SortFunc(chosen, compare)
+	return chosen
 }
 
-// entities are all that have a setting, sorted by name.
+// one is the only entity that a strict filter can choose, if it leaves nothing
+// open.
+func (f Filter) one() (kafka.Entity, bool) {
+	parts := make([]Component, 0, len(f.Components))
+	for _, c := range f.Components {
+		if c.Match == MatchAny || c.Match == MatchExact && *c.Name == "" {
+			return kafka.Entity{}, false
+		}
+		parts = append(parts, Component{Type: c.Type, Name: c.Name})
+	}
+	return entityOf(parts), true
+}
+
+func (f Filter) matches(e kafka.Entity) bool {
+	for _, c := range f.Components {
+		name := nameOf(e, c.Type)
+		switch {
+		case !name.Present,
+			c.Match == MatchExact && (name.Default || name.Name != *c.Name),
+			c.Match == MatchDefault && !name.Default:
+			return false
+		}
+	}
+	return true
+}
+
+func nameOf(e kafka.Entity, kind string) kafka.EntityName {
+	switch kind {
+	case kafka.EntityUser:
+		return e.User
+	case kafka.EntityClientID:
+		return e.ClientID
+	}
+	return e.IP
+}
+
+// entities are all that have a setting.
 func (e *Enforcer) entities() []kafka.Entity {
-	var all []kafka.Entity
+	all := make([]kafka.Entity, 0, len(e.base)+len(e.overrides))
 	for entity := range e.base {
 		all = append(all, entity)
 	}
@@ -125,8 +168,35 @@ func (e *Enforcer) entities() []kafka.Entity {
 			all = append(all, entity)
 		}
 	}
-	slices.SortFunc(all, compare)
 	return all
 }
 
-func compare(a, b kafka.Entity) int { return strings.Compare(a.User.Name, b.User.Name) }
+// compare sorts addresses after the others, defaults after the named ones, and
+// these by name, a user's own before its clients'.
+func compare(a, b kafka.Entity) int {
+	return cmp.Or(
+		order(b.IP.Present, a.IP.Present),
+		order(!hasDefault(a), !hasDefault(b)),
+		order(a.User.Present, b.User.Present),
+		compareNames(a.User, b.User),
+		compareNames(a.ClientID, b.ClientID),
+		compareNames(a.IP, b.IP),
+	)
+}
+
+// order puts what is so before what is not.
+func order(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return -1
+	}
+	return 1
+}
+
+func hasDefault(e kafka.Entity) bool { return e.User.Default || e.ClientID.Default || e.IP.Default }
+
+func compareNames(a, b kafka.EntityName) int {
+	return cmp.Or(order(!a.Present, !b.Present), order(!a.Default, !b.Default), strings.Compare(a.Name, b.Name))
+}

@@ -2,6 +2,8 @@ package quota
 
 import (
 	"context"
+	"net"
+	"net/netip"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -20,34 +22,52 @@ type Options struct {
 	// MaxEntities is metrics.max.entities: how many owners have metric series
 	// of their own. Fixed while running.
 	MaxEntities int
+	// KafkaNames is metrics.kafka.names: also export rates under the names
+	// that dashboards for Kafka know. Fixed while running.
+	KafkaNames bool
 }
 
-// DefaultOptions are one hour and 500 owners.
-func DefaultOptions() Options { return Options{Idle: time.Hour, MaxEntities: 500} }
+// DefaultOptions are one hour, 500 owners, and Kafka's names too.
+func DefaultOptions() Options { return Options{Idle: time.Hour, MaxEntities: 500, KafkaNames: true} }
 
 // Enforcer knows the quotas in force and holds the buckets they are paid
 // from. Everything but Run may be called at any time, from anywhere.
 type Enforcer struct {
-	model    Model
-	options  Options
-	log      *zap.Logger
-	clock    clock
-	meters   [kinds]*meter
-	accounts *accounts
+	model   Model
+	options Options
+	log     *zap.Logger
+	clock   clock
+	meters  [kinds]*meter
+	gates   gates
+	lookup  func(ctx context.Context, network, host string) ([]netip.Addr, error)
+	warned  sync.Once    // that alterations do not last
+	exempt  atomic.Int64 // nanoseconds of work that nobody is charged
+	refused atomic.Int64 // connections, by a quota of their address
 
 	_ [64]byte
-	// generation counts the changes of who has buckets. Every charge reads
-	// it, so it has a cache line of its own.
+	// generation counts the changes of who pays from which bucket. Every
+	// charge reads it, so it has a cache line of its own.
 	generation atomic.Uint64
 	_          [64]byte
 
-	mu        sync.RWMutex // before those of accounts
+	altering sync.Mutex // one alteration at a time, until it is durable; before mu
+	journal  Journal    // nil: nothing is kept. Guarded by altering
+
+	mu        sync.RWMutex
 	base      map[kafka.Entity]Limits
 	overrides map[kafka.Entity]Limits
-	names     int // bytes of the names of overrides
+	addresses map[kafka.Entity]netip.Addr // of the ip entities in overrides
+	names     int                         // bytes of the names of overrides
+	accounts  *accounts
+	aliases   map[netip.Addr][]kafka.Entity // the ip entities that mean an address
+	settings  [maxLevels]int                // accounts with limits, by level
+	valued    [kinds]int                    // accounts with a limit of the kind
 	series    slots
+	swept     int // where the sweep goes on
 	applied   int // entries of AlterClientQuotas
 	rejected  int
+
+	working atomic.Bool // valued[Request] > 0
 }
 
 // New makes an Enforcer without quotas.
@@ -57,14 +77,18 @@ func New(m Model, o Options, log *zap.Logger, reg prometheus.Registerer) *Enforc
 		options:   o,
 		log:       log.Named("quota"),
 		clock:     clock{start: time.Now()},
-		accounts:  newAccounts(),
+		lookup:    net.DefaultResolver.LookupNetIP,
 		base:      map[kafka.Entity]Limits{},
 		overrides: map[kafka.Entity]Limits{},
+		addresses: map[kafka.Entity]netip.Addr{},
+		accounts:  newAccounts(),
+		aliases:   map[netip.Addr][]kafka.Entity{},
 		series:    slots{free: o.MaxEntities},
 	}
 	for k := range e.meters {
 		e.meters[k] = newMeter(Kind(k), e.clock)
 	}
+	e.gates.meter = newMeter(Connection, e.clock)
 	if reg != nil {
 		reg.MustRegister(collector{e})
 	}
@@ -73,29 +97,8 @@ func New(m Model, o Options, log *zap.Logger, reg prometheus.Registerer) *Enforc
 
 func (e *Enforcer) ticksOf(now time.Time) int64 { return e.clock.ticks(now) }
 
-// open makes the account of an owner. The caller holds mu.
-func (e *Enforcer) open(owner kafka.Entity, now int64) *account {
-	a := &account{owner: owner}
-	for k := range a.buckets {
-		a.buckets[k].open(e.meters[k], e.model.burst, now)
-	}
-	e.accounts.put(a)
-	e.generation.Add(1)
-	return a
-}
-
-// find gives the account of the first level that has one for the client: it
-// has a setting there, or had one and is still accounted for.
-func (e *Enforcer) find(user, clientID string) *account {
-	for _, level := range e.model.levels {
-		if a := e.accounts.get(level.stored(user, clientID)); a != nil {
-			return a
-		}
-	}
-	return nil
-}
-
-// Run forgets who is idle and samples rates for Status, until ctx ends.
+// Run forgets who is idle and samples rates for Status and the metrics, until
+// ctx ends.
 func (e *Enforcer) Run(ctx context.Context) error {
 	second := time.NewTicker(time.Second)
 	defer second.Stop()
@@ -104,8 +107,9 @@ func (e *Enforcer) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case now := <-second.C:
-			e.sample(e.ticksOf(now))
-			e.sweep(&e.accounts.shards[n%shards], e.ticksOf(now))
+			at := e.ticksOf(now)
+			e.sample(at, n%pauseSeconds == 0)
+			e.sweep(at)
 		}
 	}
 }

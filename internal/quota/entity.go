@@ -15,10 +15,27 @@ type Component struct {
 	Name *string // nil: the default entity of the type
 }
 
+// distinct are the components with each type once. Where the model has entities
+// of several, the last name of a type wins, as it does in Kafka.
+func (m *Model) distinct(all []Component) []Component {
+	if m.usersOnly {
+		return all
+	}
+	out := make([]Component, 0, len(all))
+	for _, c := range all {
+		if i := slices.IndexFunc(out, func(o Component) bool { return o.Type == c.Type }); i >= 0 {
+			out[i] = c
+		} else {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
 // entity judges the components of an entity that is to be altered.
 func (m *Model) entity(components []Component) (kafka.Entity, *kafka.Error) {
 	if len(components) == 0 {
-		return kafka.Entity{}, kafka.Errorf(kafka.InvalidRequest, "an entity needs a component: user with a name")
+		return kafka.Entity{}, kafka.Errorf(kafka.InvalidRequest, "an entity needs a component: %s", m.takes())
 	}
 	for _, c := range components {
 		if !slices.Contains(m.types, c.Type) {
@@ -28,21 +45,43 @@ func (m *Model) entity(components []Component) (kafka.Entity, *kafka.Error) {
 			return kafka.Entity{}, kafka.Errorf(kafka.InvalidRequest, "empty %s unsupported: a name may not be empty", c.Type)
 		}
 	}
-	if !m.takes(components) {
-		return kafka.Entity{}, kafka.Errorf(kafka.InvalidRequest,
+	e := entityOf(components)
+	switch {
+	case m.usersOnly && (len(components) > 1 || e != kafka.UserEntity(e.User.Name)):
+		return e, kafka.Errorf(kafka.InvalidRequest,
 			"%s cannot have a quota of its own, only one named user can (%s allows the others)", show(components), m.allows)
+	case e.IP.Present && len(components) > 1:
+		return e, kafka.Errorf(kafka.InvalidRequest, "Invalid quota entity combination: an ip stands alone, not in %s", show(components))
 	}
-	return kafka.UserEntity(*components[0].Name), nil
+	return e, nil
 }
 
-// takes says whether the components are the alterable ones, each named.
-func (m *Model) takes(components []Component) bool {
-	if len(components) != len(m.alterable) {
-		return false
+// takes names the components of an entity.
+func (m *Model) takes() string {
+	if m.usersOnly {
+		return "user with a name"
 	}
-	return !slices.ContainsFunc(components, func(c Component) bool {
-		return c.Name == nil || !slices.Contains(m.alterable, c.Type)
-	})
+	return "user, client-id, both, or ip"
+}
+
+// entityOf is the entity that components of known types name.
+func entityOf(components []Component) kafka.Entity {
+	var e kafka.Entity
+	for _, c := range components {
+		name := kafka.EntityName{Present: true, Default: true}
+		if c.Name != nil {
+			name = kafka.Named(*c.Name)
+		}
+		switch c.Type {
+		case kafka.EntityUser:
+			e.User = name
+		case kafka.EntityClientID:
+			e.ClientID = name
+		case kafka.EntityIP:
+			e.IP = name
+		}
+	}
+	return e
 }
 
 // show names components for a message: "client-id c1, user-default".

@@ -1,6 +1,7 @@
 package quota
 
 import (
+	"context"
 	"encoding/binary"
 	"math"
 	"testing"
@@ -77,7 +78,7 @@ func checkAlter(t *testing.T, entries []Alteration) {
 	for _, a := range entries {
 		distinct[identity(a.Components)] = true
 	}
-	results := e.Alter(time.Now(), entries, false)
+	results := e.Alter(context.Background(), time.Now(), entries, false)
 	if len(results) != len(distinct) {
 		t.Errorf("%d results for %d entities", len(results), len(distinct))
 	}

@@ -52,7 +52,7 @@ func (b *bucket) take(t *turn, want int, now int64) Grant {
 
 // grant divides what the balance holds.
 func (b *bucket) grant(t *turn, lim *limit, want int, credit, now int64) Grant {
-	share := min(max(credit, 0), t.share(lim, b.muted.Load(), now))
+	share := min(max(credit, 0), t.share(lim, b.waiting(), now))
 	g := Grant{Bytes: min(want, lim.bytes(share)), bucket: b}
 	g.reserved = g.Bytes
 	if g.Bytes < want {
@@ -99,7 +99,7 @@ func (b *bucket) settle(t *turn, g Grant, used int, now int64) Throttle {
 // promised to others: it has used its turn, and its part of what is left over
 // since others came late. One that had no turn is measured by the balance.
 func (b *bucket) keepsOthers(t *turn, lim *limit, zero, now int64) bool {
-	waiting := b.muted.Load()
+	waiting := b.waiting()
 	if !b.line.promised(waiting, now) {
 		return false
 	}
@@ -114,11 +114,11 @@ func (b *bucket) keepsOthers(t *turn, lim *limit, zero, now int64) bool {
 // line, so that they do not all come back in the same moment.
 func (b *bucket) queue(t *turn, lim *limit, zero, now int64) Throttle {
 	if zero-now >= msTicks && !t.over(lim, zero, b.line.spare(t, lim)) {
-		return b.announce(lim, zero, now)
+		return b.deny(lim, zero, now)
 	}
-	b.line.join(t, lim, zero, b.muted.Load())
+	b.line.join(t, lim, zero, b.waiting())
 	if t.start-now < msTicks {
 		return Throttle{}
 	}
-	return b.announce(lim, t.start, now)
+	return b.deny(lim, t.start, now)
 }

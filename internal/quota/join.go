@@ -28,5 +28,5 @@ func (b *bucket) join(now int64) *Mute {
 	if b.joined.Add(1) <= maxJoin {
 		return nil
 	}
-	return Throttle{bucket: b, limit: lim, until: zero, wait: zero - now}.Mute()
+	return Throttle{bucket: b, limit: lim, owed: zero, at: now}.mute()
 }

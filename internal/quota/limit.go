@@ -29,32 +29,43 @@ func (c clock) ticks(now time.Time) int64 { return int64(now.Sub(c.start)) << ti
 // when another limit follows, next leads there and replaced is closed, in this
 // order. Muted connections walk that chain to learn what became of their debt.
 type limit struct {
-	rate    float64 // bytes per second; infinite when there is no limit
-	perByte float64 // ticks; zero when there is no limit
+	rate    float64 // units per second; infinite when there is no limit
+	perUnit float64 // ticks; zero when there is no limit
 	burst   int64   // ticks a full bucket is worth
+	longest int64   // ticks: the longest throttle that is announced
+	deepest int64   // ticks: the most that is owed
 	since   int64   // ticks
 
 	next     atomic.Pointer[limit]
 	replaced chan struct{}
 }
 
-func newLimit(rate float64, burst time.Duration, since int64) *limit {
+func newLimit(rate float64, r rule, since int64) *limit {
 	return &limit{
 		rate:     rate,
-		perByte:  float64(secTicks) / rate,
-		burst:    int64(burst) << tickShift,
+		perUnit:  float64(secTicks) / rate,
+		burst:    int64(r.burst) << tickShift,
+		longest:  bound(r.longest),
+		deepest:  bound(r.deepest),
 		since:    since,
 		replaced: make(chan struct{}),
 	}
 }
 
+func bound(d time.Duration) int64 {
+	if d == 0 {
+		return maxDebt
+	}
+	return int64(d) << tickShift
+}
+
 var unlimited = math.Inf(1)
 
-func (l *limit) isUnlimited() bool { return l.perByte == 0 }
+func (l *limit) isUnlimited() bool { return l.perUnit == 0 }
 
-// cost is what n bytes are worth, rounded to the nearest tick.
+// cost is what n units are worth, rounded to the nearest tick.
 func (l *limit) cost(n int) int64 {
-	ticks := float64(n)*l.perByte + 0.5
+	ticks := float64(n)*l.perUnit + 0.5
 	if ticks > float64(maxDebt) {
 		return maxDebt
 	}
@@ -63,12 +74,12 @@ func (l *limit) cost(n int) int64 {
 
 // bytes is what a span of ticks is worth, rounded down.
 func (l *limit) bytes(span int64) int {
-	return int(min(float64(span)/l.perByte, 1<<53))
+	return int(min(float64(span)/l.perUnit, 1<<53))
 }
 
-// rescale gives the moment that owes as many bytes at the limit to as the
+// rescale gives the moment that owes as many units at the limit to as the
 // moment at owed under l.
 func (l *limit) rescale(to *limit, at, now int64) int64 {
-	owed := float64(at-now) * (to.perByte / l.perByte)
-	return now + int64(max(min(owed, float64(maxDebt)), -float64(maxDebt)))
+	owed := float64(at-now) * (to.perUnit / l.perUnit)
+	return now + int64(max(min(owed, float64(to.deepest)), -float64(maxDebt)))
 }

@@ -141,7 +141,7 @@ func (l *line) end(tail, now int64) {
 
 // carry shortens the promises when a limit was raised or removed, as Mute does.
 func (l *line) carry(old, lim *limit, now int64) {
-	if lim.perByte >= old.perByte {
+	if lim.perUnit >= old.perUnit {
 		return
 	}
 	for {

@@ -124,7 +124,7 @@ func (l *load) answer(conn, bytes int, t Throttle) {
 	l.answers++
 	l.charged += int64(bytes)
 	l.perConn[conn] += int64(bytes)
-	l.paid = l.now.Add(time.Duration(t.wait >> tickShift))
+	l.paid = l.now.Add(time.Duration(t.wait() >> tickShift))
 }
 
 // rest waits until the connection may send its next request.
@@ -133,8 +133,8 @@ func (l *load) rest(conn int, t Throttle, service time.Duration, next func()) {
 		l.after(service, next)
 		return
 	}
-	if t.wait < msTicks || t.Millis() < 1 {
-		panic(fmt.Sprintf("a mute of %d ticks was announced", t.wait))
+	if t.wait() < msTicks || t.Millis() < 1 {
+		panic(fmt.Sprintf("a mute of %d ticks was announced", t.wait()))
 	}
 	if !l.muted[conn] {
 		l.muted[conn] = true

@@ -13,12 +13,15 @@ type meter struct {
 	clock clock
 	waits waits
 	muted atomic.Int64 // connections, now
+	fresh atomic.Int64 // buckets throttled for the first time, not looked at since
 
 	folding sync.Mutex // of the buckets' tallies
 
-	// retired is the counts of the buckets that were forgotten, guarded by
-	// the Enforcer's mu.
-	retired totals
+	// moved is what was counted under each level and is not the buckets' to
+	// tell any more: they are gone, or under another level. Guarded by the
+	// Enforcer's mu.
+	moved   [maxLevels]totals
+	buckets int // there are, guarded by the same
 
 	_         [64]byte
 	unlimited atomic.Int64 // charges without a limit
@@ -59,19 +62,19 @@ func (w *waits) observe(nanos int64) {
 
 // totals are the counts of a bucket, or of several.
 type totals struct {
-	bytes, checks, throttled, nanos int64
+	units, checks, denied, throttled, nanos int64
 }
 
 func (b *bucket) totals() totals {
-	t := totals{throttled: b.throttled.Load(), nanos: b.throttleNanos.Load()}
-	t.checks, t.bytes = b.counted() // after throttled: never fewer
+	t := totals{denied: b.denied.Load(), throttled: b.throttled.Load(), nanos: b.throttleNanos.Load()}
+	t.checks, t.units = b.counted() // after denied: never fewer
 	return t
 }
 
 func (t totals) plus(o totals) totals {
-	return totals{t.bytes + o.bytes, t.checks + o.checks, t.throttled + o.throttled, t.nanos + o.nanos}
+	return totals{t.units + o.units, t.checks + o.checks, t.denied + o.denied, t.throttled + o.throttled, t.nanos + o.nanos}
 }
 
 func (t totals) minus(o totals) totals {
-	return totals{t.bytes - o.bytes, t.checks - o.checks, t.throttled - o.throttled, t.nanos - o.nanos}
+	return totals{t.units - o.units, t.checks - o.checks, t.denied - o.denied, t.throttled - o.throttled, t.nanos - o.nanos}
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // What kaasd says about quotas. The labels user and client_id are the owner of
-// the bucket, and bounded: see slots.
+// the bucket, and bounded: see slots. What one kind alone counts is in units.
 var (
 	checksDesc = prometheus.NewDesc("kaasd_quota_checks_total",
 		"Decisions taken, by the level of precedence that decided.", []string{"quota", "level", "outcome"}, nil)
@@ -27,11 +27,12 @@ var (
 	seriesDesc = prometheus.NewDesc("kaasd_quota_entity_series",
 		"Entities with series of their own, and those that share the overflow.", []string{"state"}, nil)
 
-	owned     = []string{"quota", "user", "client_id"}
-	limitDesc = prometheus.NewDesc("kaasd_quota_entity_limit_bytes_per_second",
-		"Limit in force.", owned, nil)
-	bytesDesc = prometheus.NewDesc("kaasd_quota_entity_bytes_total",
-		"Bytes charged.", owned, nil)
+	refusedDesc = prometheus.NewDesc("kaasd_ip_connections_refused_total",
+		"Connections closed by an ip quota.", nil, nil)
+	exemptDesc = prometheus.NewDesc("kaasd_quota_exempt_request_seconds_total",
+		"Handler time that nobody is charged.", nil, nil)
+
+	owned         = []string{"quota", "user", "client_id"}
 	throttledDesc = prometheus.NewDesc("kaasd_quota_entity_throttled_requests_total",
 		"Requests throttled.", owned, nil)
 	throttleDesc = prometheus.NewDesc("kaasd_quota_entity_throttle_seconds_total",
@@ -45,17 +46,18 @@ type collector struct{ e *Enforcer }
 // Describe implements prometheus.Collector.
 func (c collector) Describe(out chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{checksDesc, waitsDesc, mutedDesc, trackedDesc, configsDesc,
-		alterationsDesc, seriesDesc, limitDesc, bytesDesc, throttledDesc, throttleDesc} {
+		alterationsDesc, seriesDesc, refusedDesc, exemptDesc, throttledDesc, throttleDesc} {
 		out <- d
+	}
+	for _, u := range units {
+		u.describe(out)
 	}
 }
 
 // Collect implements prometheus.Collector.
 func (c collector) Collect(out chan<- prometheus.Metric) {
 	s := c.e.survey()
-	for k := range Kind(kinds) {
-		s.collectKind(out, c.e.meters[k], c.e.model.levels[0].name)
-	}
+	c.e.model.enforced(func(k *key) { c.collectKind(out, s, k) })
 	gauge(out, configsDesc, s.base, sourceBase)
 	gauge(out, configsDesc, s.overrides, sourceOverride)
 	counter(out, alterationsDesc, float64(s.applied), "applied")
@@ -72,94 +74,32 @@ func gauge(out chan<- prometheus.Metric, d *prometheus.Desc, v float64, labels .
 	out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
 }
 
-// survey is the counts of a moment.
-type survey struct {
-	base, overrides, exported, folded float64
-	applied, rejected                 int
-	kinds                             [kinds]struct {
-		all     totals
-		tracked float64
-		lines   map[ownerLabels]*seriesLine
-	}
-}
-
-type ownerLabels struct{ user, clientID string }
-
-type seriesLine struct {
-	totals
-	limit float64 // 0: none
-}
-
-// otherOwners is what the owners without series of their own share.
-var otherOwners = ownerLabels{user: "_other", clientID: "_other"}
-
-func (e *Enforcer) survey() *survey {
-	e.mu.RLock()
-	defer e.mu.RUnlock()
-	s := &survey{
-		base: float64(len(e.base)), overrides: float64(len(e.overrides)),
-		applied: e.applied, rejected: e.rejected,
-	}
-	for k := range s.kinds {
-		s.kinds[k].all = e.meters[k].retired
-		s.kinds[k].lines = map[ownerLabels]*seriesLine{}
-		if e.series.other[k] != (totals{}) {
-			s.line(Kind(k), otherOwners).totals = e.series.other[k]
+func (c collector) collectKind(out chan<- prometheus.Metric, s *survey, k *key) {
+	m, of, quota := c.e.meters[k.kind], &s.kinds[k.kind], k.kind.String()
+	for i := range c.e.model.levels {
+		if l := &c.e.model.levels[i]; (l.ip != absent) == k.ofIP {
+			counter(out, checksDesc, float64(of.levels[i].checks-of.levels[i].denied), quota, l.name, "within")
+			counter(out, checksDesc, float64(of.levels[i].denied), quota, l.name, "throttled")
 		}
 	}
-	e.accounts.each(s.add)
-	return s
-}
-
-func (s *survey) line(k Kind, owner ownerLabels) *seriesLine {
-	lines := s.kinds[k].lines
-	if lines[owner] == nil {
-		lines[owner] = &seriesLine{}
-	}
-	return lines[owner]
-}
-
-// add counts an account in. Owners whose names became equal share a line.
-func (s *survey) add(a *account) {
-	owner := otherOwners
-	if a.series.own {
-		owner = labelsOf(a.owner)
-		s.exported++
-	} else {
-		s.folded++
-	}
-	for k := range a.buckets {
-		b := &a.buckets[k]
-		t := b.totals()
-		s.kinds[k].all = s.kinds[k].all.plus(t)
-		if !b.named.Load() {
-			continue
-		}
-		s.kinds[k].tracked++
-		line := s.line(Kind(k), owner)
-		line.totals = line.plus(t.minus(a.series.from[k]))
-		if lim := b.limit.Load(); !lim.isUnlimited() {
-			line.limit += lim.rate
-		}
-	}
-}
-
-func (s *survey) collectKind(out chan<- prometheus.Metric, m *meter, level string) {
-	quota, of := m.kind.String(), &s.kinds[m.kind]
-	counter(out, checksDesc, float64(of.all.checks-of.all.throttled), quota, level, "within")
-	counter(out, checksDesc, float64(of.all.throttled), quota, level, "throttled")
 	counter(out, checksDesc, float64(m.unlimited.Load()), quota, levelNone, "unlimited")
-	gauge(out, mutedDesc, float64(m.muted.Load()), quota)
-	gauge(out, trackedDesc, of.tracked, quota)
+	gauge(out, trackedDesc, float64(of.tracked), quota)
 	out <- m.waits.metric(quota)
+	switch k.kind {
+	case Connection:
+		counter(out, refusedDesc, float64(c.e.refused.Load()))
+		return
+	case Request:
+		counter(out, exemptDesc, float64(c.e.exempt.Load())/1e9)
+	}
+	gauge(out, mutedDesc, float64(m.muted.Load()), quota)
 	for owner, line := range of.lines {
-		labels := []string{quota, owner.user, owner.clientID}
-		if line.limit > 0 {
-			gauge(out, limitDesc, line.limit, labels...)
+		units[k.kind].collect(out, k.kind, owner, line)
+		counter(out, throttledDesc, float64(line.throttled), quota, owner.user, owner.clientID)
+		counter(out, throttleDesc, float64(line.nanos)/1e9, quota, owner.user, owner.clientID)
+		if c.e.options.KafkaNames && owner != otherOwners {
+			units[k.kind].collectKafka(out, owner, line)
 		}
-		counter(out, bytesDesc, float64(line.bytes), labels...)
-		counter(out, throttledDesc, float64(line.throttled), labels...)
-		counter(out, throttleDesc, float64(line.nanos)/1e9, labels...)
 	}
 }
 

@@ -114,13 +114,14 @@ func TestMetrics(t *testing.T) {
 	c.Charge(Fetch, 77, now)
 	e.Client("nobody", "c1").Charge(Produce, 99, now)
 	b := e.Client("bob", "c1")
-	b.Take(Fetch, 500, time.Now()).Settle(1500, time.Now())
-	b.Take(Fetch, 500, time.Now())
+	b.Take(Fetch, 500, time.Now()).Settle(1500, time.Now()).Mute().Done()
+	b.Take(Fetch, 500, time.Now()).Throttle.Mute().Done()
 
 	got := scrape(t, reg)
 	for _, name := range []string{
 		`kaasd_quota_entity_throttle_seconds_total{client_id="",quota="fetch",user="bob"}`,
 		`kaasd_quota_entity_bytes_total{client_id="",quota="fetch",user="bob"}`,
+		`kafka_server_fetch_throttle_time{client_id="",user="bob"}`,
 	} {
 		if got[name] <= 0 {
 			t.Errorf("%s is %g", name, got[name])
@@ -152,6 +153,9 @@ func TestMetrics(t *testing.T) {
 	kaasd_quota_throttle_seconds{quota="produce"} 1
 	kaasd_quota_tracked_entities{quota="fetch"} 1
 	kaasd_quota_tracked_entities{quota="produce"} 1
+	kafka_server_fetch_byte_rate{client_id="",user="bob"} 0
+	kafka_server_produce_byte_rate{client_id="",user="alice"} 0
+	kafka_server_produce_throttle_time{client_id="",user="alice"} 2500
 	`)
 	m.Done()
 	if got := scrape(t, reg)[`kaasd_quota_muted_connections{quota="produce"}`]; got != 0 {
@@ -198,8 +202,8 @@ func TestLimitGauge(t *testing.T) {
 }
 
 func sweepAll(e *Enforcer, now time.Time) {
-	for i := range e.accounts.shards {
-		e.sweep(&e.accounts.shards[i], e.ticksOf(now))
+	for range len(e.accounts.all)/sweepLeast + 1 {
+		e.sweep(e.ticksOf(now))
 	}
 }
 

@@ -1,10 +1,16 @@
 package quota
 
+import (
+	"cmp"
+	"slices"
+)
+
 // series is an account's place in the metrics, guarded by the Enforcer's mu.
+// Who is neither named in a setting nor was ever throttled has none.
 type series struct {
-	named bool          // in a setting, now
-	own   bool          // has series of its own; else it is folded into _other
-	from  [kinds]totals // what the account had counted when it came there
+	named  bool // in a setting, now
+	own    bool // has series of its own
+	folded bool // is added up in _other
 }
 
 // slots hands out the series of one's own, which are bounded so that nobody
@@ -16,43 +22,58 @@ type slots struct {
 }
 
 // settle gives an account its place, when its setting has changed.
-func (s *slots) settle(a *account, named bool) {
-	a.series.named = named
-	if !a.series.own {
-		s.claim(a)
-	}
-	if !a.series.own {
-		return
-	}
-	if named {
+func (s *slots) settle(a *account) {
+	switch {
+	case !a.series.own:
+		if a.series.named || a.series.folded {
+			s.place(a)
+		}
+	case a.series.named:
 		delete(s.unnamed, a)
+	default:
+		s.expose(a)
+	}
+}
+
+// place finds a slot for an account, or folds it.
+func (s *slots) place(a *account) {
+	if shapeOf(a.owner) != ofNobody && (s.free > 0 || a.series.named && s.evict()) {
+		s.claim(a)
 		return
 	}
+	a.series.folded = true
+}
+
+// evict takes a slot from one who is not named, if there is one.
+func (s *slots) evict() bool {
+	for loser := range s.unnamed {
+		s.drop(loser)
+		loser.series.own, loser.series.folded = false, true
+		loser.countFrom(loser.totals())
+		return true
+	}
+	return false
+}
+
+func (s *slots) claim(a *account) {
+	s.free--
+	if a.series.folded {
+		now := a.totals()
+		s.fold(a, now)
+		a.countFrom(now)
+	}
+	a.series.own, a.series.folded = true, false
+	if !a.series.named {
+		s.expose(a)
+	}
+}
+
+// expose puts the slot of an account up for those who are named.
+func (s *slots) expose(a *account) {
 	if s.unnamed == nil {
 		s.unnamed = map[*account]struct{}{}
 	}
 	s.unnamed[a] = struct{}{}
-}
-
-// claim takes a slot, from one who is not named when there is no other.
-func (s *slots) claim(a *account) {
-	if s.free == 0 && a.series.named {
-		for loser := range s.unnamed {
-			s.drop(loser)
-			loser.series.own = false
-			loser.series.from = loser.totals()
-			break
-		}
-	}
-	if s.free == 0 {
-		return
-	}
-	s.free--
-	now := a.totals()
-	for k := range now {
-		s.other[k] = s.other[k].plus(now[k].minus(a.series.from[k]))
-	}
-	a.series.own, a.series.from = true, now
 }
 
 func (s *slots) drop(a *account) {
@@ -60,20 +81,74 @@ func (s *slots) drop(a *account) {
 	s.free++
 }
 
+// fold leaves with the others what an account counted while it was one of
+// them.
+func (s *slots) fold(a *account, now [kinds]totals) {
+	for k, b := range a.buckets {
+		if b != nil {
+			s.other[k] = s.other[k].plus(b.sinceFrom(now[k]))
+		}
+	}
+}
+
 // leave takes a forgotten account out.
 func (s *slots) leave(a *account) {
-	if a.series.own {
+	switch {
+	case a.series.own:
 		s.drop(a)
-		return
+	case a.series.folded:
+		s.fold(a, a.totals())
 	}
-	for k, now := range a.totals() {
-		s.other[k] = s.other[k].plus(now.minus(a.series.from[k]))
+}
+
+// countFrom has the series of an account begin at what it has counted so far.
+func (a *account) countFrom(now [kinds]totals) {
+	for k, b := range a.buckets {
+		if b != nil {
+			b.books().from = now[k]
+		}
 	}
 }
 
 func (a *account) totals() (t [kinds]totals) {
-	for k := range a.buckets {
-		t[k] = a.buckets[k].totals()
+	for k, b := range a.buckets {
+		if b != nil {
+			t[k] = b.totals()
+		}
 	}
 	return t
+}
+
+// placeThrottled gives a place to those who were throttled for the first time,
+// in that order. The caller holds mu.
+func (e *Enforcer) placeThrottled() {
+	fresh := int64(0)
+	for _, m := range e.meters {
+		fresh += m.fresh.Swap(0)
+	}
+	if fresh == 0 {
+		return
+	}
+	var found []*account
+	for _, a := range e.accounts.all {
+		if !a.series.own && !a.series.folded && shapeOf(a.owner) != ofAddress && a.throttledAt() >= 0 {
+			found = append(found, a)
+		}
+	}
+	slices.SortFunc(found, func(a, b *account) int { return cmp.Compare(a.throttledAt(), b.throttledAt()) })
+	for _, a := range found {
+		e.series.place(a)
+	}
+}
+
+// throttledAt is the moment of the account's last throttle, below zero when
+// it had none.
+func (a *account) throttledAt() int64 {
+	at := int64(-1)
+	for _, b := range a.buckets {
+		if b != nil && b.throttled.Load() > 0 {
+			at = max(at, b.throttledAt.Load())
+		}
+	}
+	return at
 }

@@ -2,7 +2,7 @@ package quota
 
 import (
 	"maps"
-	"strings"
+	"slices"
 	"time"
 
 	"go.uber.org/zap"
@@ -10,32 +10,53 @@ import (
 	"kaasd/internal/kafka"
 )
 
-// effective is what is in force for an entity: the override, else the base.
-// The one counts as a whole: a key that it lacks is not taken from the other.
-// The caller holds mu and does not write into the answer.
-func (e *Enforcer) effective(entity kafka.Entity) Limits {
-	if limits, ok := e.overrides[entity]; ok {
-		return limits
-	}
-	return e.base[entity]
-}
-
-// source says where the limits in force come from.
-func (e *Enforcer) source(entity kafka.Entity) string {
-	if _, ok := e.overrides[entity]; ok {
-		return sourceOverride
-	}
-	return sourceBase
-}
-
 const (
 	sourceBase     = "base"
 	sourceOverride = "override"
 )
 
+// effective is what is in force for an entity: overrides before the base. The
+// caller holds mu and does not write into the answer.
+func (e *Enforcer) effective(entity kafka.Entity) Limits {
+	return e.model.combine(e.overrides[entity], e.base[entity])
+}
+
+// combine puts the override of an entity before its base: as a whole, so that a
+// key that the one lacks is not taken from the other, or key by key.
+func (m *Model) combine(override, base Limits) Limits {
+	switch {
+	case len(override) == 0:
+		return base
+	case m.whole || len(base) == 0:
+		return override
+	}
+	all := maps.Clone(base)
+	maps.Copy(all, override)
+	return all
+}
+
+// source says where the value in force of a key comes from.
+func (e *Enforcer) source(entity kafka.Entity, k *key) string {
+	override := e.overrides[entity]
+	if _, there := override[k.name]; there || e.model.whole && len(override) > 0 {
+		return sourceOverride
+	}
+	return sourceBase
+}
+
+// hidden is the value of the file that an override stands before.
+func (e *Enforcer) hidden(entity kafka.Entity, k *key) (float64, bool) {
+	if e.source(entity, k) != sourceOverride {
+		return 0, false
+	}
+	v, ok := e.base[entity][k.name]
+	return v, ok
+}
+
 // SetBase puts the quotas of the credentials file in force, all at once: live
 // buckets are at their new rate when it returns. It says how many users'
-// entries differ from the last ones and how many are hidden by an override.
+// entries differ from the last ones and how many an override hides something
+// of.
 func (e *Enforcer) SetBase(users map[string]Limits) (changed, hidden int) {
 	now := e.ticksOf(time.Now())
 	next := e.readBase(users)
@@ -43,22 +64,30 @@ func (e *Enforcer) SetBase(users map[string]Limits) (changed, hidden int) {
 	defer e.mu.Unlock()
 	last := e.base
 	e.base = next
+	var differ []kafka.Entity
 	for entity, limits := range next {
-		if _, ok := e.overrides[entity]; ok {
+		if e.hides(entity) {
 			hidden++
 		}
 		if !maps.Equal(limits, last[entity]) {
-			changed++
-			e.apply(entity, now)
+			differ = append(differ, entity)
 		}
 	}
 	for entity := range last {
 		if _, kept := next[entity]; !kept {
-			changed++
-			e.apply(entity, now)
+			differ = append(differ, entity)
 		}
 	}
-	return changed, hidden
+	e.apply(differ, now)
+	return len(differ), hidden
+}
+
+// hides says whether an override keeps a value of the file from applying.
+func (e *Enforcer) hides(entity kafka.Entity) bool {
+	return slices.ContainsFunc(e.model.keys, func(k key) bool {
+		_, hidden := e.hidden(entity, &k)
+		return hidden
+	})
 }
 
 // readBase keeps the values that can be quotas; zero is none.
@@ -68,7 +97,7 @@ func (e *Enforcer) readBase(users map[string]Limits) map[kafka.Entity]Limits {
 		limits := Limits{}
 		for _, name := range values.keys() {
 			k, known := e.model.key(name)
-			if !known || values[name] == 0 {
+			if !known || k.ofIP || values[name] == 0 {
 				continue
 			}
 			if err := k.check(values[name]); err != nil {
@@ -84,35 +113,67 @@ func (e *Enforcer) readBase(users map[string]Limits) map[kafka.Entity]Limits {
 	return base
 }
 
-// apply brings the buckets of an entity to what is in force. The caller holds
-// mu.
-func (e *Enforcer) apply(entity kafka.Entity, now int64) {
+// apply brings accounts and buckets to what is in force when the settings of
+// some entities have changed. The caller holds mu.
+func (e *Enforcer) apply(changed []kafka.Entity, now int64) {
+	if len(changed) == 0 {
+		return
+	}
+	for _, entity := range changed {
+		e.install(entity)
+	}
+	e.rejudge(scopeOf(changed), now)
+	for _, entity := range changed {
+		e.tidy(entity)
+	}
+	e.working.Store(e.valued[Request] > 0)
+	e.generation.Add(1)
+}
+
+// install notes in the entity's account what its settings give.
+func (e *Enforcer) install(entity kafka.Entity) {
 	limits := e.effective(entity)
 	a := e.accounts.get(entity)
 	if a == nil {
 		if len(limits) == 0 {
 			return
 		}
-		a = e.open(entity, now)
+		a = e.accounts.open(entity, e.model.levelOf(entity))
 	}
-	for i := range e.model.keys {
-		k := &e.model.keys[i]
-		if !k.enforced {
-			continue
+	e.count(a, -1)
+	clear(a.limits[:])
+	e.model.enforced(func(k *key) {
+		if v, ok := limits[k.name]; ok && k.ofIP == entity.IP.Present {
+			a.limits[k.kind] = k.rate(v)
 		}
-		rate, ok := limits[k.name]
-		if !ok {
-			rate = unlimited
-		}
-		a.buckets[k.kind].setLimit(rate, e.model.burst, now)
-	}
-	e.series.settle(a, len(limits) > 0)
+	})
+	a.series.named = len(limits) > 0
+	e.count(a, +1)
 }
 
-func (m *Model) keyNames() string {
-	var names []string
-	for _, k := range m.keys {
-		names = append(names, k.name)
+// count keeps the sums over all accounts, before and after one changes.
+func (e *Enforcer) count(a *account, by int) {
+	if a.series.named {
+		e.accounts.named += by
+		e.settings[a.level] += by
 	}
-	return strings.Join(names, ", ")
+	for k, rate := range a.limits {
+		if rate > 0 {
+			e.valued[k] += by
+		}
+	}
+}
+
+// tidy forgets an account that nothing is left of.
+func (e *Enforcer) tidy(entity kafka.Entity) {
+	a := e.accounts.get(entity)
+	if a == nil {
+		return
+	}
+	if !entity.IP.Present {
+		e.series.settle(a)
+	}
+	if !a.series.named && a.buckets == ([kinds]*bucket{}) {
+		e.forget(a)
+	}
 }

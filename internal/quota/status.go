@@ -11,6 +11,7 @@ import (
 type StatusFilter struct {
 	User      *string
 	ClientID  *string
+	IP        *string
 	Throttled bool // only those who were throttled within RateWindow, or are muted
 	Limit     int  // at most so many; 0: all
 }
@@ -20,24 +21,45 @@ type EntityStatus struct {
 	Entity           EntityName             `json:"entity"`
 	Level            string                 `json:"level"`
 	MutedConnections int64                  `json:"muted_connections"`
-	Quotas           map[string]QuotaStatus `json:"quotas"` // by produce, fetch, request
+	Quotas           map[string]QuotaStatus `json:"quotas"` // by produce, fetch, request, mutation, connection
 }
 
-// EntityName is the parts of an owner; those it lacks are left out.
+// EntityName is the parts of an owner; those it lacks are left out. A default
+// is a part without a name.
 type EntityName struct {
-	User     *string `json:"user,omitempty"`
-	ClientID *string `json:"client_id,omitempty"`
+	User          *string `json:"user,omitempty"`
+	ClientID      *string `json:"client_id,omitempty"`
+	IP            *string `json:"ip,omitempty"`
+	UserDefault   bool    `json:"user_default,omitempty"`
+	ClientDefault bool    `json:"client_default,omitempty"`
+	IPDefault     bool    `json:"ip_default,omitempty"`
+}
+
+func entityName(e kafka.Entity) EntityName {
+	name := func(n kafka.EntityName) *string {
+		if !isNamed(n) {
+			return nil
+		}
+		return &n.Name
+	}
+	return EntityName{
+		User: name(e.User), ClientID: name(e.ClientID), IP: name(e.IP),
+		UserDefault: e.User.Default, ClientDefault: e.ClientID.Default, IPDefault: e.IP.Default,
+	}
 }
 
 // QuotaStatus is the use of one quota. What nobody accounts for is zero.
 type QuotaStatus struct {
-	Limit             *float64   `json:"limit"` // nil: none
+	Limit             *float64   `json:"limit"`           // nil: none
+	Level             string     `json:"level,omitempty"` // that decides
 	Source            string     `json:"source,omitempty"`
 	Unit              string     `json:"unit"`
 	Enforced          bool       `json:"enforced"`
 	Rate              float64    `json:"rate"`        // over RateWindow
 	Utilisation       float64    `json:"utilisation"` // rate by limit
-	Debt              float64    `json:"debt"`        // bytes
+	Debt              float64    `json:"debt"`        // in the unit, without its time
+	MutedConnections  int64      `json:"muted_connections"`
+	Requests          int64      `json:"requests"` // judged by the limit
 	ThrottledRequests int64      `json:"throttled_requests"`
 	ThrottleSeconds   float64    `json:"throttle_seconds"`
 	LastThrottleMs    int64      `json:"last_throttle_ms"`
@@ -49,11 +71,8 @@ func (e *Enforcer) Status(now time.Time, f StatusFilter) []EntityStatus {
 	e.mu.RLock()
 	defer e.mu.RUnlock()
 	all := []EntityStatus{}
-	for _, entity := range e.known() {
-		if !f.names(entity) {
-			continue
-		}
-		s, throttled := e.status(entity, now)
+	for _, a := range e.sorted(f) {
+		s, throttled := e.status(a, now)
 		if f.Throttled && !throttled {
 			continue
 		}
@@ -67,79 +86,75 @@ func (e *Enforcer) Status(now time.Time, f StatusFilter) []EntityStatus {
 
 func (f StatusFilter) names(e kafka.Entity) bool {
 	return (f.User == nil || e.User == kafka.Named(*f.User)) &&
-		(f.ClientID == nil || e.ClientID == kafka.Named(*f.ClientID))
+		(f.ClientID == nil || e.ClientID == kafka.Named(*f.ClientID)) &&
+		(f.IP == nil || e.IP == kafka.Named(*f.IP))
 }
 
-// known are those with a setting or an account, sorted.
-func (e *Enforcer) known() []kafka.Entity {
-	all := e.entities()
-	e.accounts.each(func(a *account) {
-		if !a.series.named {
-			all = append(all, a.owner)
+// sorted are the accounts that the filter names, by name.
+func (e *Enforcer) sorted(f StatusFilter) []*account {
+	var all []*account
+	for _, a := range e.accounts.all {
+		if f.names(a.owner) {
+			all = append(all, a)
 		}
-	})
-	slices.SortFunc(all, compare)
-	return slices.Compact(all)
+	}
+	slices.SortFunc(all, func(a, b *account) int { return compare(a.owner, b.owner) })
+	return all
 }
 
 // status gives the status of one entity, and whether it was throttled of late.
-func (e *Enforcer) status(entity kafka.Entity, now time.Time) (EntityStatus, bool) {
-	s := EntityStatus{Level: e.levelOf(entity), Quotas: map[string]QuotaStatus{}}
-	if entity.User.Present {
-		s.Entity.User = &entity.User.Name
-	}
-	if entity.ClientID.Present {
-		s.Entity.ClientID = &entity.ClientID.Name
-	}
-	a, limits, throttled := e.accounts.get(entity), e.effective(entity), false
+func (e *Enforcer) status(a *account, now time.Time) (EntityStatus, bool) {
+	s := EntityStatus{Entity: entityName(a.owner), Level: e.model.levelName(a.level), Quotas: map[string]QuotaStatus{}}
+	throttled := false
 	for i := range e.model.keys {
 		k := &e.model.keys[i]
 		q := QuotaStatus{Unit: k.unit, Enforced: k.enforced}
-		v, limited := limits[k.name]
-		if limited {
-			q.Limit, q.Source = &v, e.source(entity)
-		}
-		counted := a != nil && k.enforced && a.buckets[k.kind].named.Load()
+		limited := e.limitOf(&q, a, k)
+		b := a.buckets[k.kind]
+		counted := b != nil && b.named
 		if counted {
-			e.use(&q, a, k.kind, now)
-			s.MutedConnections += a.buckets[k.kind].muted.Load()
+			e.use(&q, b, k, now)
+			s.MutedConnections += q.MutedConnections
 			throttled = throttled || q.LastThrottledAt != nil && now.Sub(*q.LastThrottledAt) < RateWindow
 		}
 		if limited || counted {
-			s.Quotas[k.label] = q
+			s.Quotas[k.kind.String()] = q
 		}
 	}
 	return s, throttled || s.MutedConnections > 0
 }
 
+// limitOf fills in the value that is set for an entity, else the one that its
+// buckets have by another. It says whether there is one.
+func (e *Enforcer) limitOf(q *QuotaStatus, a *account, k *key) bool {
+	by := a
+	if _, own := e.effective(a.owner)[k.name]; !own {
+		if a.buckets[k.kind] == nil {
+			return false
+		}
+		if by = e.judge(a.owner, k.kind); by == nil {
+			return false
+		}
+	}
+	v := e.effective(by.owner)[k.name]
+	q.Limit, q.Level, q.Source = &v, e.model.levelName(by.level), e.source(by.owner, k)
+	return true
+}
+
 // use fills in what the bucket has counted.
-func (e *Enforcer) use(q *QuotaStatus, a *account, k Kind, now time.Time) {
-	b, at := &a.buckets[k], e.ticksOf(now)
-	t := b.totals()
-	q.Rate = a.history[k].rate(mark{at: at, bytes: t.bytes})
+func (e *Enforcer) use(q *QuotaStatus, b *bucket, k *key, now time.Time) {
+	at, t := e.ticksOf(now), b.totals()
+	q.Rate = b.rate(t.units, at) / k.scale
 	if q.Limit != nil {
 		q.Utilisation = q.Rate / *q.Limit
 	}
-	q.Debt = b.debt(at)
+	q.Debt = b.debt(at) / k.scale
+	q.MutedConnections, q.Requests = b.waiting(), t.checks
 	q.ThrottledRequests = t.throttled
 	q.ThrottleSeconds = time.Duration(t.nanos).Seconds()
-	q.LastThrottleMs = ceilMillis(b.lastThrottle.Load())
+	q.LastThrottleMs = int64(b.lastMillis.Load())
 	if t.throttled > 0 {
 		last := e.clock.start.Add(time.Duration(b.throttledAt.Load() >> tickShift)).UTC().Round(0)
 		q.LastThrottledAt = &last
 	}
-}
-
-func ceilMillis(nanos int64) int64 {
-	return (nanos + int64(time.Millisecond) - 1) / int64(time.Millisecond)
-}
-
-// levelOf names the level whose settings are kept under such an entity.
-func (e *Enforcer) levelOf(entity kafka.Entity) string {
-	for _, level := range e.model.levels {
-		if level.stored(entity.User.Name, entity.ClientID.Name) == entity {
-			return level.name
-		}
-	}
-	return levelNone
 }

@@ -92,6 +92,9 @@ func TestStatus(t *testing.T) {
 		if q.Rate < 1100 || q.Rate > 1250 || q.Utilisation != q.Rate/1000 {
 			t.Errorf("rate %g, utilisation %g", q.Rate, q.Utilisation)
 		}
+		if q.Requests != 31 || q.MutedConnections != 1 {
+			t.Errorf("%d requests, %d muted connections, want 31 and 1", q.Requests, q.MutedConnections)
+		}
 		if q.Debt < 1900 || q.Debt > 2400 || q.ThrottledRequests != 1 || q.LastThrottledAt == nil || !q.LastThrottledAt.Equal(time.Now()) {
 			t.Errorf("got %s", toJSON(t, q))
 		}

@@ -2,48 +2,73 @@ package quota
 
 import "time"
 
-// farPast is how far behind a word may lie before it is brought nearer: the
-// signed difference of ticks turns over after 417 days.
-const farPast = 200 * 24 * 3600 * secTicks
+const (
+	// farPast is how far behind a word may lie before it is brought nearer: the
+	// signed difference of ticks turns over after 417 days.
+	farPast = 200 * 24 * 3600 * secTicks
+	// A sweep looks at so many accounts, or a part of all, at a time; at all of
+	// them when the unnamed ones come near their bound.
+	sweepLeast = 1000
+	sweepPart  = 64
+	tight      = maxUnnamed * 3 / 4
+)
 
-// sweep forgets the accounts of a shard that have no setting and have been
-// idle for Options.Idle. A client that still points at one finds the
-// generation changed and asks again.
-func (e *Enforcer) sweep(s *shard, now int64) {
+// sweep forgets accounts that have no setting and have been idle for
+// Options.Idle: some at a time, so that nobody waits for it for long. Where room
+// gets tight a full bucket is enough: forgetting it changes nothing. A client
+// that still points at one finds the generation changed and asks again.
+func (e *Enforcer) sweep(now int64) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	after, n := e.options.Idle, max(sweepLeast, len(e.accounts.all)/sweepPart)
+	if e.accounts.unnamed() >= tight {
+		after, n = 0, len(e.accounts.all)
+	}
 	gone := false
-	for owner, a := range s.owners {
-		for k := range a.buckets {
-			a.buckets[k].bringNear(now)
+	for range min(n, len(e.accounts.all)) {
+		e.swept++
+		if e.swept >= len(e.accounts.all) {
+			e.swept = 0
 		}
-		if a.series.named || !a.idle(e.options.Idle, now) {
-			continue
+		gone = e.sweepOne(e.accounts.all[e.swept], after, now) || gone
+		if len(e.accounts.all) == 0 {
+			break
 		}
-		delete(s.owners, owner)
-		e.forget(a)
-		gone = true
 	}
 	if gone {
 		e.generation.Add(1)
 	}
 }
 
+func (e *Enforcer) sweepOne(a *account, after time.Duration, now int64) (gone bool) {
+	for _, b := range a.buckets {
+		if b != nil {
+			b.bringNear(now)
+		}
+	}
+	if a.series.named || !a.idle(after, now) {
+		return false
+	}
+	e.forget(a)
+	return true
+}
+
 // forget keeps the counts of an account in the sums over all. The caller
 // holds mu.
 func (e *Enforcer) forget(a *account) {
 	e.series.leave(a)
-	for k, t := range a.totals() {
-		e.meters[k].retired = e.meters[k].retired.plus(t)
+	for k, b := range a.buckets {
+		if b != nil {
+			b.leaveLevel()
+			e.meters[k].buckets--
+		}
 	}
+	e.accounts.remove(a)
 }
 
 func (a *account) idle(after time.Duration, now int64) bool {
-	for k := range a.buckets {
-		b := &a.buckets[k]
-		if b.muted.Load() > 0 || b.idle(now) < after {
+	for _, b := range a.buckets {
+		if b != nil && (b.muted.Load() > 0 || b.idle(now) < after) {
 			return false
 		}
 	}

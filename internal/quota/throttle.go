@@ -7,18 +7,26 @@ import (
 
 // Throttle is what a client is told after a charge: how long it should wait.
 // The zero Throttle is no wait. It is a plain value; Mute makes the wait of
-// one connection of it.
+// one connection of it. Four words are what the compiler keeps in registers.
 type Throttle struct {
 	bucket *bucket
-	limit  *limit // in force when it was announced
-	until  int64  // ticks
-	wait   int64  // ticks from the charge to until
+	limit  *limit // in force when it was decided
+	owed   int64  // ticks: when the debt of the request is paid
+	at     int64  // ticks: of the charge
+}
+
+// wait is what is announced, in ticks from the charge on.
+func (t Throttle) wait() int64 {
+	if t.limit == nil {
+		return 0
+	}
+	return min(t.owed-t.at, t.limit.longest)
 }
 
 // Millis is the value for throttle_time_ms: rounded up, and bounded by nothing
 // but the field.
 func (t Throttle) Millis() int32 {
-	ms := (t.wait + msTicks - 1) / msTicks
+	ms := (t.wait() + msTicks - 1) / msTicks
 	return int32(min(ms, math.MaxInt32))
 }
 
@@ -26,15 +34,29 @@ func (t Throttle) Millis() int32 {
 // nothing is announced and the debt stays for the next charge.
 func (t Throttle) Muted() bool { return t.bucket != nil }
 
-// Mute begins the mute of one connection, counted as muted until Done. It is
-// nil for a Throttle that does not mute.
+// Larger is the throttle that a request is told which two quotas judge: that
+// of the work when they are equal. The other one remains a debt.
+func Larger(byQuota, byRequest Throttle) Throttle {
+	if byQuota.wait() > byRequest.wait() {
+		return byQuota
+	}
+	return byRequest
+}
+
+// Mute announces the throttle and begins the mute of one connection, counted
+// as muted until Done. It is nil for a Throttle that does not mute.
 func (t Throttle) Mute() *Mute {
 	if !t.Muted() {
 		return nil
 	}
+	t.bucket.announce(t)
+	return t.mute()
+}
+
+func (t Throttle) mute() *Mute {
 	t.bucket.muted.Add(1)
 	t.bucket.meter.muted.Add(1)
-	return &Mute{throttle: t, limit: t.limit, owed: t.until, until: t.until}
+	return &Mute{throttle: t, limit: t.limit, owed: t.owed, until: t.at + t.wait()}
 }
 
 // Mute is a throttle in force on one connection. Its methods are for that

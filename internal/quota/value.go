@@ -1,10 +1,12 @@
 package quota
 
 import (
+	"fmt"
 	"maps"
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"kaasd/internal/kafka"
 )
@@ -14,6 +16,41 @@ type Limits map[string]float64
 
 // keys are the keys in order.
 func (l Limits) keys() []string { return slices.Sorted(maps.Keys(l)) }
+
+// checkOps gives the first fault of the operations, in order, the key before
+// the value.
+func (m *Model) checkOps(entity kafka.Entity, ops []Op) *kafka.Error {
+	seen := map[string]bool{}
+	for _, op := range ops {
+		k, known := m.key(op.Key)
+		known = known && k.ofIP == entity.IP.Present
+		switch {
+		case !known && !(op.Remove && m.removeUnknown):
+			return kafka.Errorf(m.unknownKey, "unknown quota key %q: %s are known", op.Key, m.keyNames(entity))
+		case seen[op.Key]:
+			return kafka.Errorf(kafka.InvalidRequest, "duplicate quota key %s: an entry may name a key once", op.Key)
+		}
+		seen[op.Key] = true
+		if op.Remove {
+			continue
+		}
+		if err := k.check(op.Value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// keyNames are the keys that an entity takes.
+func (m *Model) keyNames(entity kafka.Entity) string {
+	var names []string
+	for _, k := range m.keys {
+		if k.ofIP == entity.IP.Present {
+			names = append(names, k.name)
+		}
+	}
+	return strings.Join(names, ", ")
+}
 
 // maxFraction is how far a whole number may be off (Kafka's epsilon).
 const maxFraction = 1e-6
@@ -27,7 +64,7 @@ func (k *key) check(v float64) *kafka.Error {
 	case v <= 0:
 		return k.refuse(v, "it must be above zero")
 	case k.highest > 0 && v > k.highest:
-		return k.refuse(v, "it is too large for a 64-bit integer")
+		return k.refuse(v, fmt.Sprintf("it is too large for a %d-bit integer", int(math.Round(math.Log2(k.highest)))+1))
 	case k.integral && math.Mod(v, 1) > maxFraction:
 		return k.refuse(v, "it may not have a fraction")
 	case k.integral && math.Round(v) == 0:

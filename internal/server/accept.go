@@ -50,23 +50,41 @@ func (s *Server) pause(d time.Duration) bool {
 
 // welcome starts serving a connection, or closes it.
 func (s *Server) welcome(d *door, nc net.Conn) {
-	now := time.Now()
 	host := hostOf(nc.RemoteAddr())
-	if s.options.Admitter != nil {
-		if err := s.options.Admitter.Admit(nc.RemoteAddr(), now); err != nil {
-			s.refuse(d, nc, host, byQuota, err)
-			return
-		}
+	if !s.admit(d, nc, host) {
+		return
 	}
-	c := newConn(s, d, nc, host, now)
+	c := newConn(s, d, nc, host, time.Now())
 	if why, err := s.enter(c); err != nil {
 		c.cancel(err)
-		s.refuse(d, nc, host, why, err)
+		nc.Close()
+		s.rejected(d, host, why, err)
 		return
 	}
 	d.metrics.accepted.Inc()
 	d.metrics.open.Inc()
 	go c.run()
+}
+
+// admit asks the admitter and waits as it says. A refused connection is held
+// unread, or closed when that cannot be.
+func (s *Server) admit(d *door, nc net.Conn, host string) bool {
+	if s.options.Admitter == nil {
+		return true
+	}
+	now := time.Now()
+	a := s.options.Admitter.Admit(d.Name, nc.RemoteAddr(), now)
+	if a.Refuse == nil {
+		if a.Wait > 0 {
+			s.pause(a.Wait) // a stop meanwhile is seen by enter
+		}
+		return true
+	}
+	if a.Wait <= 0 || !s.porch.hold(nc, now.Add(a.Wait)) {
+		nc.Close()
+	}
+	s.rejected(d, host, byQuota, a.Refuse)
+	return false
 }
 
 // enter adds the connection to the set when there is room for it.
@@ -81,7 +99,7 @@ func (s *Server) enter(c *conn) (rejection, error) {
 	case s.byHost[c.host] >= s.options.MaxConnectionsPerIP:
 		return byLimit, fmt.Errorf("%d connections from this address, as many as max.connections.per.ip allows", s.options.MaxConnectionsPerIP)
 	}
-	s.conns[c] = struct{}{}
+	s.conns[c.id] = c
 	s.byHost[c.host]++
 	s.running.Add(1)
 	return "", nil
@@ -91,14 +109,14 @@ func (s *Server) enter(c *conn) (rejection, error) {
 func (s *Server) leave(c *conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.conns, c)
+	delete(s.conns, c.id)
 	if s.byHost[c.host]--; s.byHost[c.host] <= 0 {
 		delete(s.byHost, c.host)
 	}
 }
 
-func (s *Server) refuse(d *door, nc net.Conn, host string, why rejection, err error) {
-	nc.Close()
+// rejected counts and logs a connection that is not served.
+func (s *Server) rejected(d *door, host string, why rejection, err error) {
 	d.metrics.rejected[why].Inc()
 	if why != byDraining {
 		s.note(zap.WarnLevel, "connection refused", host, zap.String("listener", d.Name), zap.String("peer", host), zap.Error(err))

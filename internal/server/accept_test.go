@@ -19,11 +19,11 @@ import (
 // refusing is an Admitter that refuses every second connection.
 type refusing struct{ asked atomic.Int32 }
 
-func (a *refusing) Admit(net.Addr, time.Time) error {
+func (a *refusing) Admit(string, net.Addr, time.Time) Admission {
 	if a.asked.Add(1)%2 == 0 {
-		return errors.New("connection rate of 127.0.0.1 exceeded")
+		return Admission{Refuse: errors.New("connection rate of 127.0.0.1 exceeded")}
 	}
-	return nil
+	return Admission{}
 }
 
 func TestLimitsAtAccept(t *testing.T) {
@@ -123,6 +123,7 @@ func (p *panicking) panicAt(where string) {
 }
 
 func (p *panicking) Admit(int, []byte) (Mute, error) { p.panicAt("admit"); return nil, nil }
+func (p *panicking) Sent(time.Duration)              { p.panicAt("sent") }
 func (p *panicking) End()                            { p.panicAt("end") }
 
 func (p *panicking) Serve(ctx context.Context, r *Request) (Answer, error) {
@@ -149,7 +150,7 @@ func (p *panickingPayload) WriteTo(w io.Writer) (int64, error) {
 }
 
 func TestPanicsEndOneConnection(t *testing.T) {
-	for _, where := range []string{"connect", "admit", "serve", "wait", "write", "outstanding", "end"} {
+	for _, where := range []string{"connect", "admit", "serve", "wait", "write", "sent", "outstanding", "end"} {
 		t.Run(where, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				core, logs := observer.New(zapcore.ErrorLevel)

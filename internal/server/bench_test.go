@@ -108,6 +108,26 @@ func BenchmarkMuted(b *testing.B) {
 	b.ReportMetric(float64(late.p99().Microseconds()), "us-late-p99")
 }
 
+// BenchmarkLookOut looks once at 1,000 connections that do not read: those that
+// are registered, and those that have to be peeked at.
+func BenchmarkLookOut(b *testing.B) {
+	for name, watched := range map[string]bool{"watched": true, "peeked": false} {
+		b.Run(name, func(b *testing.B) {
+			r := start(b, testOptions(), &handler{serve: echo})
+			clients(b, "idle", 1000, r.Listeners()[0].Address)
+			for _, c := range r.connections() {
+				c.watched = c.watched && watched
+				c.still.Store(true)
+			}
+			var l lookout
+			b.ReportAllocs()
+			for b.Loop() {
+				r.look(&l)
+			}
+		})
+	}
+}
+
 // timedMute notes how long after its end it is done.
 type timedMute struct {
 	until time.Time

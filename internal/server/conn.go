@@ -38,6 +38,8 @@ type conn struct {
 	session atomic.Pointer[Session]
 	parked  atomic.Pointer[context.CancelFunc] // ends the wait of a parked request
 	still   atomic.Bool                        // not reading: the lookout watches the peer
+	watched bool                               // by hangups; set before the first still
+	gone    atomic.Bool                        // hangups has heard the peer go
 
 	request Request
 	outlet  outlet
@@ -45,10 +47,11 @@ type conn struct {
 	copies  bool // answers may be outstanding: frames must not lie in rest
 
 	// reading
-	active     time.Time // end of the last request
-	due        time.Time // when the read in progress is given up
-	armed      time.Time // the deadline of the socket, due or earlier
-	first, end int       // what is read and not yet served: rest[first:end]
+	active     time.Time     // end of the last request
+	due        time.Time     // when the read in progress is given up
+	armed      time.Time     // the deadline of the socket, due or earlier
+	work       time.Duration // the most that reads since then were work
+	first, end int           // what is read and not yet served: rest[first:end]
 	rest       [restBytes]byte
 }
 
@@ -67,6 +70,7 @@ func newConn(s *Server, d *door, nc net.Conn, host string, now time.Time) *conn 
 // run serves the connection until it ends.
 func (c *conn) run() {
 	defer c.server.running.Done()
+	c.watched = c.server.hangups.watch(c)
 	err := c.serveAll()
 	c.close(err)
 }
@@ -191,6 +195,8 @@ func (c *conn) dispatch(d delivery) error {
 func (c *conn) serve(session Session) (a Answer, err error) {
 	defer c.survive(&err)
 	c.request.Received = time.Now()
+	c.request.Read = min(c.request.Received.Sub(c.active), c.work)
+	c.work = 0
 	return session.Serve(c.context, &c.request)
 }
 
@@ -253,7 +259,12 @@ func (c *conn) send(d delivery) error {
 			return err
 		}
 	}
-	return c.outlet.write(d.answer.Payload)
+	if d.answer.Payload == nil {
+		return nil
+	}
+	err := c.outlet.write(d.answer.Payload)
+	(*c.session.Load()).Sent(c.outlet.work)
+	return err
 }
 
 // release gives back the memory of the answer and its frame.

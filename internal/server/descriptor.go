@@ -6,8 +6,8 @@ import (
 )
 
 // budget raises the soft limit of open descriptors to the hard one and keeps
-// a quarter of them, and some, for the log's files: connections beyond the
-// rest are refused before accepting fails for want of a descriptor.
+// a quarter of them, and some, for the log's files and the porch: connections
+// beyond the rest are refused before accepting fails for want of a descriptor.
 func (s *Server) budget() {
 	var limit unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
@@ -20,11 +20,21 @@ func (s *Server) budget() {
 			limit = raised
 		}
 	}
+	s.porch.room = refusedOf(limit.Cur)
 	s.maxConns = min(s.options.MaxConnections, connectionsOf(limit.Cur))
 	if s.maxConns < s.options.MaxConnections && s.options.MaxConnections != DefaultOptions().MaxConnections {
 		s.log.Warn("fewer connections than max.connections: raise the descriptor limit",
 			zap.Int("max.connections", s.options.MaxConnections), zap.Int("connections", s.maxConns), zap.Uint64("descriptors", limit.Cur))
 	}
+}
+
+// leastRefused is how many sockets stand on the porch where descriptors are few.
+const leastRefused = 16
+
+// refusedOf is how many refused connections may be held with so many
+// descriptors: at most a quarter of those that connections leave.
+func refusedOf(descriptors uint64) int {
+	return int(max(min(descriptors/16, mostRefused), leastRefused))
 }
 
 // connectionsOf is how many connections so many descriptors allow.

@@ -8,6 +8,24 @@
 // The one exception are answers that only wait for a commit (Answer.Wait): up
 // to Options.Outstanding of them wait in order while the connection reads on.
 //
+// # At the door
+//
+// The Admitter judges a connection once TCP has accepted it. Where the rate of
+// the listener is exceeded its acceptor waits, and the kernel's queue with it;
+// the other listeners and what is being served do not. A refused connection
+// goes to the porch: its socket is neither read nor answered, counts in no
+// limit and no gauge, and one goroutine closes each when it is due, so that a
+// client which comes back at once does not turn a refusal into a storm. The
+// porch holds a sixteenth of the descriptors, 16 to 4,096; beyond it sockets
+// close at once.
+//
+// # Work
+//
+// A session learns what reading its frames and writing its answers cost
+// (Request.Read, Session.Sent). The time is taken between moments that are known
+// anyway and one more per answer, and is bounded by calls and bytes: waiting
+// for a slow peer looks the same from outside, and is nobody's work.
+//
 // # Memory
 //
 // A connection at rest is its goroutine and a read buffer of 512 bytes.
@@ -41,22 +59,25 @@
 // # Peers that go away
 //
 // While nothing is read (a parked request, a mute, a wait for memory) one
-// goroutine, the lookout, looks at the sockets concerned every 750 ms and peeks
-// for one byte without taking it. An end of file or a reset ends the connection's
-// context, also when requests wait in the socket before it: nobody is there to
-// take their answers, and they must cost the user nothing. (Only Linux tells of
-// an end of file behind data; elsewhere it is found when the data is read.)
+// goroutine, the lookout, asks every 750 ms whose peers have gone. An end of
+// file or a reset ends the connection's context, also when requests wait in the
+// socket before it: nobody is there to take their answers, and they must cost
+// the user nothing. On Linux every connection is registered once with an epoll
+// instance that hears of nothing else, so a look costs one system call however
+// many are muted. Elsewhere, and where registering fails, the lookout peeks for
+// one byte in each socket without taking it, and an end of file behind data is
+// found when the data is read.
 //
 // # Stopping
 //
-// When the context of Run ends, listeners close, mutes and parked requests
-// end, answers in flight are finished with a shorter patience for peers that
-// take no bytes, and every connection closes. What is left after
-// Options.DrainTimeout is cut.
+// When the context of Run ends, listeners and refused connections close, mutes
+// and parked requests end, answers in flight are finished with a shorter
+// patience for peers that take no bytes, and every connection closes. What is
+// left after Options.DrainTimeout is cut.
 //
 // # Locks
 //
-// Server.mu guards the set of connections; memory.mu, outbox.mu and
+// Server.mu guards the set of connections; memory.mu, outbox.mu, porch.mu and
 // repeats.mu are leaves. None is held across a wait, and none is taken while
 // another is held.
 package server

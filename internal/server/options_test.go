@@ -129,3 +129,14 @@ func TestRunAfterListenFailed(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestPorchLeavesDescriptors(t *testing.T) {
+	for descriptors, want := range map[uint64]int{0: 16, 256: 16, 1024: 64, 20000: 1250, 1 << 63: 4096} {
+		if got := refusedOf(descriptors); got != want {
+			t.Errorf("%d descriptors: got room for %d refused connections, want %d", descriptors, got, want)
+		}
+		if keep := int(min(descriptors, 1<<30)) - connectionsOf(descriptors); descriptors >= 256 && 2*refusedOf(descriptors) > keep {
+			t.Errorf("%d descriptors: the porch takes more than half of the %d that connections leave", descriptors, keep)
+		}
+	}
+}

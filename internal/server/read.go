@@ -309,6 +309,7 @@ func (c *conn) fill(p []byte) (int, error) {
 		n, err := c.nc.Read(p)
 		switch {
 		case n > 0:
+			c.work += mostWork(readWork, n)
 			return n, nil
 		case err == nil:
 		case !errors.Is(err, os.ErrDeadlineExceeded):

@@ -30,6 +30,7 @@ type Server struct {
 	repeats repeats
 	memory  *memory
 	doors   []*door
+	porch   *porch
 
 	// stopping is closed when Run is asked to stop, stopped is set before.
 	stopping chan struct{}
@@ -37,12 +38,13 @@ type Server struct {
 	cut      context.CancelCauseFunc
 	context  context.Context // ends when the connections are cut
 	running  sync.WaitGroup  // connections and their flushers
+	hangups  *hangups        // nil where peers have to be peeked at
 
 	ids      atomic.Uint64
 	maxConns int // Options.MaxConnections within the descriptors there are
 
 	mu     sync.Mutex
-	conns  map[*conn]struct{}
+	conns  map[uint64]*conn
 	byHost map[string]int
 }
 
@@ -60,9 +62,10 @@ func New(o Options, h Handler, log *zap.Logger, reg prometheus.Registerer) *Serv
 		handler:  h,
 		log:      log.Named("server"),
 		memory:   newMemory(o.RequestMemory),
+		porch:    newPorch(leastRefused),
 		stopping: make(chan struct{}),
 		maxConns: o.MaxConnections,
-		conns:    map[*conn]struct{}{},
+		conns:    map[uint64]*conn{},
 		byHost:   map[string]int{},
 	}
 	s.context, s.cut = context.WithCancelCause(context.Background())
@@ -156,7 +159,9 @@ func (s *Server) Connections() int {
 // When it returns, every goroutine it started has ended. The error says that
 // connections had to be cut. A server runs once.
 func (s *Server) Run(ctx context.Context) error {
-	var own sync.WaitGroup // accept loops and the lookout
+	s.hangups = newHangups()
+	defer s.hangups.close()
+	var own sync.WaitGroup // accept loops, the lookout and the porch
 	for _, d := range s.doors {
 		if d.socket == nil || ctx.Err() != nil {
 			continue // Listen failed, and Run is there to close what it got
@@ -165,6 +170,7 @@ func (s *Server) Run(ctx context.Context) error {
 		own.Go(func() { s.accept(d) })
 	}
 	own.Go(s.lookOut)
+	own.Go(func() { s.porch.run(s.stopping) })
 	<-ctx.Done()
 	s.stop()
 	own.Wait()
@@ -230,7 +236,7 @@ func (s *Server) connections() []*conn {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	all := make([]*conn, 0, len(s.conns))
-	for c := range s.conns {
+	for _, c := range s.conns {
 		all = append(all, c)
 	}
 	return all

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
@@ -51,6 +52,7 @@ type handler struct {
 	admit   func(size int, head []byte) error
 	hold    func() Mute // of Admit
 	strange func() bool // not established while it says so
+	sent    func(work time.Duration)
 
 	connected, ended atomic.Int32
 }
@@ -80,7 +82,12 @@ func (s *session) Serve(ctx context.Context, r *Request) (Answer, error) {
 }
 
 func (s *session) Established() bool { return s.handler.strange == nil || !s.handler.strange() }
-func (s *session) End()              { s.handler.ended.Add(1) }
+func (s *session) Sent(work time.Duration) {
+	if s.handler.sent != nil {
+		s.handler.sent(work)
+	}
+}
+func (s *session) End() { s.handler.ended.Add(1) }
 
 // echo answers every frame with itself.
 func echo(_ context.Context, r *Request) (Answer, error) {

@@ -86,28 +86,46 @@ func (c *conn) unpark() {
 func (s *Server) lookOut() {
 	ticker := time.NewTicker(lookEvery)
 	defer ticker.Stop()
-	var watched []*conn
+	var l lookout
 	for {
 		select {
 		case <-ticker.C:
+			s.look(&l)
 		case <-s.stopping:
 			return
 		}
-		watched = s.still(watched[:0])
-		for _, c := range watched {
-			if c.peerGone() {
-				c.abort(errGone)
-			}
-		}
-		clear(watched)
 	}
 }
 
-// still appends the connections that do not read.
-func (s *Server) still(to []*conn) []*conn {
+// lookout is memory that is used again for every look.
+type lookout struct {
+	heard []uint64
+	still []*conn
+}
+
+// look looks once at all connections that do not read.
+func (s *Server) look(l *lookout) {
+	l.heard = s.hangups.heard(l.heard[:0])
+	l.still = s.still(l.still[:0], l.heard)
+	for _, c := range l.still {
+		if c.gone.Load() || !c.watched && c.peerGone() {
+			c.abort(errGone)
+		}
+	}
+	clear(l.still)
+}
+
+// still notes whose peers were heard to go, and appends the connections that
+// do not read.
+func (s *Server) still(to []*conn, heard []uint64) []*conn {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for c := range s.conns {
+	for _, id := range heard {
+		if c := s.conns[id]; c != nil {
+			c.gone.Store(true)
+		}
+	}
+	for _, c := range s.conns {
 		if c.still.Load() {
 			to = append(to, c)
 		}

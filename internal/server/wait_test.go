@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"errors"
+	"net"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -131,18 +132,81 @@ func TestMuteIsDoneWhenTheAnswerCannotBeWritten(t *testing.T) {
 	})
 }
 
+// leaving are the ways in which a peer goes.
+var leaving = map[string]func(t *testing.T, c *client){
+	"close": func(_ *testing.T, c *client) { c.Close() },
+	"reset": func(t *testing.T, c *client) {
+		if err := c.Conn.(*net.TCPConn).SetLinger(0); err != nil {
+			t.Fatal(err)
+		}
+		c.Close()
+	},
+	"close its side": func(t *testing.T, c *client) {
+		if err := c.Conn.(*net.TCPConn).CloseWrite(); err != nil {
+			t.Fatal(err)
+		}
+	},
+}
+
 // TestPeerGoneWhileMuted uses real sockets: within a second.
 func TestPeerGoneWhileMuted(t *testing.T) {
+	for name, leave := range leaving {
+		t.Run(name, func(t *testing.T) {
+			m := newMute(time.Hour)
+			h := muting(m)
+			r := start(t, testOptions(), h)
+			c := r.dial()
+			c.send(framed([]byte("mute")))
+			c.receive()
+			leave(t, c)
+			eventually(t, "the connection of a muted peer that went away ends", func() bool {
+				return h.ended.Load() == 1 && m.done.Load() == 1
+			})
+		})
+	}
+}
+
+// TestPeerGoneBeforeTheMute: it was heard while the request was served, which
+// goes on, and ends the mute after it.
+func TestPeerGoneBeforeTheMute(t *testing.T) {
 	m := newMute(time.Hour)
 	h := muting(m)
+	answer := h.serve
+	begun, finish := make(chan struct{}), make(chan struct{})
+	h.serve = func(ctx context.Context, r *Request) (Answer, error) {
+		close(begun)
+		<-finish
+		return answer(ctx, r)
+	}
 	r := start(t, testOptions(), h)
 	c := r.dial()
 	c.send(framed([]byte("mute")))
+	<-begun
+	leaving["close its side"](t, c)
+	served := r.connections()[0]
+	eventually(t, "the peer is known to be gone", func() bool { return served.gone.Load() || !served.watched })
+	close(finish)
 	c.receive()
-	c.Close()
-	eventually(t, "the connection of a muted peer that went away ends", func() bool {
-		return h.ended.Load() == 1 && m.done.Load() == 1
-	})
+	eventually(t, "the connection ends", func() bool { return h.ended.Load() == 1 && m.done.Load() == 1 })
+}
+
+// TestPeek finds the end of a stream in a socket that is looked at alone.
+func TestPeek(t *testing.T) {
+	for name, leave := range leaving {
+		t.Run(name, func(t *testing.T) {
+			m := newMute(time.Hour)
+			r := start(t, testOptions(), muting(m))
+			c := r.dial()
+			c.send(framed([]byte("mute")))
+			c.receive()
+			served := r.connections()[0]
+			if served.peerGone() {
+				t.Error("a peer that is there was taken for gone")
+			}
+			leave(t, c)
+			eventually(t, "the peer is seen to be gone", served.peerGone)
+		})
+	}
 }
 
 // TestMutedPeerWithBytesIsKept: the next request must not look like an end.

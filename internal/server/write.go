@@ -21,8 +21,10 @@ var errStalled = errors.New("the peer takes no bytes")
 // with the large part after them in one call.
 type outlet struct {
 	conn   *conn
-	left   int     // bytes of the payload still to come
-	gather *buffer // nil when nothing is gathered
+	left   int           // bytes of the payload still to come
+	clock  time.Time     // when the last write ended, or the payload was begun
+	work   time.Duration // of the payload so far
+	gather *buffer       // nil when nothing is gathered
 	filled int
 	parts  [2][]byte
 	vector net.Buffers
@@ -36,12 +38,9 @@ func patience(timeout time.Duration, stopping bool) time.Duration {
 	return timeout
 }
 
-// write writes a payload; nil writes nothing.
+// write writes a payload.
 func (o *outlet) write(p Payload) error {
-	if p == nil {
-		return nil
-	}
-	o.left = p.Size()
+	o.left, o.clock, o.work = p.Size(), time.Now(), 0
 	defer o.reset()
 	if _, err := p.WriteTo(o); err != nil {
 		return fmt.Errorf("write an answer: %w", err)
@@ -72,11 +71,11 @@ func (o *outlet) Write(p []byte) (int, error) {
 		return len(p), nil
 	}
 	if o.filled == 0 {
-		return o.conn.write(p)
+		return o.send(p)
 	}
 	o.parts = [2][]byte{o.gather.bytes[:o.filled], p}
 	o.vector, o.filled = o.parts[:], 0
-	err := o.conn.writev(&o.vector)
+	err := o.sendAll(&o.vector)
 	o.parts = [2][]byte{}
 	if err != nil {
 		return 0, err
@@ -84,33 +83,46 @@ func (o *outlet) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// write sends all of p.
-func (c *conn) write(p []byte) (int, error) {
-	progress, sent := time.Now(), 0
+// send sends all of p.
+func (o *outlet) send(p []byte) (int, error) {
+	progress, sent := o.clock, 0
 	for {
-		n, err := c.nc.Write(p[sent:])
+		n, err := o.conn.nc.Write(p[sent:])
 		sent += n
 		if err == nil {
+			o.worked(sent)
 			return sent, nil
 		}
-		if err := c.goOn(err, n > 0, &progress); err != nil {
+		if err := o.conn.goOn(err, n > 0, &progress); err != nil {
+			o.worked(sent)
 			return sent, err
 		}
 	}
 }
 
-// writev sends all parts in one call, or as many as it takes.
-func (c *conn) writev(v *net.Buffers) error {
-	progress := time.Now()
+// sendAll sends all parts in one call, or as many as it takes.
+func (o *outlet) sendAll(v *net.Buffers) error {
+	progress, sent := o.clock, 0
 	for {
-		n, err := v.WriteTo(c.nc)
+		n, err := v.WriteTo(o.conn.nc)
+		sent += int(n)
 		if err == nil {
+			o.worked(sent)
 			return nil
 		}
-		if err := c.goOn(err, n > 0, &progress); err != nil {
+		if err := o.conn.goOn(err, n > 0, &progress); err != nil {
+			o.worked(sent)
 			return err
 		}
 	}
+}
+
+// worked adds the time since the last write, with the making of what was
+// written now, as far as it can have been work.
+func (o *outlet) worked(bytes int) {
+	now := time.Now()
+	o.work += min(now.Sub(o.clock), mostWork(writeWork, bytes))
+	o.clock = now
 }
 
 // goOn judges a write that did not finish: a deadline that fired is armed

@@ -1,0 +1,55 @@
+package quota
+
+import (
+	"context"
+	"net/netip"
+
+	"kaasd/internal/kafka"
+)
+
+// Setting is all that the API has set for one entity, as it is kept.
+type Setting struct {
+	Entity kafka.Entity
+	Limits Limits // empty: the setting is removed
+	// Address is what the name of an ip entity meant when it was set.
+	Address netip.Addr
+}
+
+// Journal keeps settings over a restart. Keep returns when they are durable,
+// all or none of them; the error is a *kafka.Error.
+type Journal interface {
+	Keep(ctx context.Context, settings []Setting) error
+}
+
+// Restore puts the settings of an earlier run in force and has those to come
+// kept in the journal. It is called once, before clients are served. Limits are
+// not copied and must not be written to.
+func (e *Enforcer) Restore(settings []Setting, j Journal) {
+	e.altering.Lock()
+	defer e.altering.Unlock()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.journal = j
+	changed := make([]kafka.Entity, len(settings))
+	for i, s := range settings {
+		e.put(s)
+		changed[i] = s.Entity
+	}
+	e.apply(changed, e.clock.ticks(e.clock.start))
+}
+
+// put makes a setting the override of its entity. The caller holds mu and
+// applies it.
+func (e *Enforcer) put(s Setting) {
+	if _, there := e.overrides[s.Entity]; there {
+		e.names -= nameBytes(s.Entity)
+		delete(e.overrides, s.Entity)
+	}
+	if len(s.Limits) == 0 {
+		e.alias(s.Entity, netip.Addr{})
+		return
+	}
+	e.names += nameBytes(s.Entity)
+	e.overrides[s.Entity] = s.Limits
+	e.alias(s.Entity, s.Address)
+}

@@ -1,0 +1,74 @@
+package quota
+
+import "kaasd/internal/kafka"
+
+// scope is the owners that a change of settings can have reached.
+type scope struct {
+	everybody      bool
+	addresses      bool
+	users, clients map[string]bool
+	entities       []kafka.Entity // the changed ones themselves
+}
+
+// scopeOf finds the scope of a change. A user's setting hides those of
+// the defaults from all pairs of the user, the setting of a user's default client
+// is for all of them, and so on; a default that names nobody is for everybody.
+func scopeOf(changed []kafka.Entity) scope {
+	s := scope{users: map[string]bool{}, clients: map[string]bool{}, entities: changed}
+	for _, e := range changed {
+		switch {
+		case e.IP.Present:
+			s.addresses = true
+		case !isNamed(e.User) && !isNamed(e.ClientID):
+			s.everybody = true
+		case isNamed(e.User) && !isNamed(e.ClientID):
+			s.users[e.User.Name] = true
+		case isNamed(e.ClientID) && !isNamed(e.User):
+			s.clients[e.ClientID.Name] = true
+		}
+	}
+	return s
+}
+
+func (s *scope) reaches(owner kafka.Entity) bool {
+	if owner.IP.Present {
+		return s.addresses
+	}
+	return s.everybody || isNamed(owner.User) && s.users[owner.User.Name] || isNamed(owner.ClientID) && s.clients[owner.ClientID.Name]
+}
+
+// rejudge gives the buckets of a scope the limits that are in force now. The
+// caller holds mu.
+func (e *Enforcer) rejudge(s scope, now int64) {
+	for _, entity := range s.entities {
+		e.rejudgeOne(e.accounts.get(entity), now)
+	}
+	if s.everybody || s.addresses || e.accounts.pairs > 0 && len(s.users)+len(s.clients) > 0 {
+		for _, a := range e.accounts.all {
+			if s.reaches(a.owner) {
+				e.rejudgeOne(a, now)
+			}
+		}
+		return
+	}
+	for user := range s.users {
+		e.rejudgeOne(e.accounts.users[user], now)
+	}
+	for clientID := range s.clients {
+		e.rejudgeOne(e.accounts.clients[clientID], now)
+	}
+}
+
+// rejudgeOne judges the buckets that an account has, and makes those that its
+// own setting asks for.
+func (e *Enforcer) rejudgeOne(a *account, now int64) {
+	if a == nil {
+		return
+	}
+	owns := shapeOf(a.owner)
+	for k, b := range a.buckets {
+		if b != nil || a.limits[k] > 0 && owns != ofNobody && owns != ofAddress {
+			e.rate(a, Kind(k), now)
+		}
+	}
+}
