@@ -83,6 +83,9 @@ func (b *Broker) openStorage() error {
 	}
 	b.openQuotas()
 	b.settleLogs()
+	if err := b.openGroups(); err != nil {
+		return err
+	}
 	b.reg.MustRegister(newLogSizes(b.sizes))
 	return nil
 }
@@ -94,7 +97,7 @@ func (b *Broker) checkMetadata(log storage.Log) error {
 		return nil
 	}
 	for _, p := range b.store.Partitions() {
-		if p.TopicPartition != metadata.LogPartition {
+		if !p.IsOwn() {
 			return fmt.Errorf("data folder %s: %s is empty, but there are logs of topics, such as %s (put it back from a copy, or start on another folder)",
 				b.cfg.DataDir, metadata.LogPartition, p.TopicPartition)
 		}
@@ -110,7 +113,7 @@ func (b *Broker) checkMetadata(log storage.Log) error {
 func (b *Broker) settleLogs() {
 	image := b.metadata.Image()
 	for _, p := range b.store.Partitions() {
-		if p.TopicPartition == metadata.LogPartition {
+		if p.IsOwn() {
 			continue
 		}
 		if t, ok := image.Topic(p.Topic); ok && (t.ID == p.ID || p.ID.IsZero()) {
@@ -147,7 +150,7 @@ func (b *Broker) openHandlers() error {
 		return err
 	}
 	b.handlers = handlers.New(o, handlers.Collaborators{
-		Metadata: b.metadata, Store: b.store, Quotas: b.quotas, Authorizer: authorizer,
+		Metadata: b.metadata, Store: b.store, Groups: b.groups, Quotas: b.quotas, Authorizer: authorizer,
 		Secrets: secrets{b.metadata, b.credentials}, Credentials: b.credentials.Snapshot,
 		CloseSessions: func(match func(server.Session) bool) { b.server.CloseSessions(match) },
 	}, b.log, b.reg)

@@ -8,6 +8,7 @@ import (
 
 	"kaasd/internal/auth"
 	"kaasd/internal/credstore"
+	"kaasd/internal/group"
 	"kaasd/internal/kafka"
 	"kaasd/internal/metadata"
 	"kaasd/internal/quota"
@@ -54,6 +55,7 @@ type Logs interface {
 type Collaborators struct {
 	Metadata   *metadata.Store
 	Store      Logs
+	Groups     *group.Coordinator
 	Quotas     *quota.Enforcer
 	Authorizer auth.Authorizer
 	Secrets    auth.Secrets

@@ -300,6 +300,21 @@ func (s *Store) newLog(tp kafka.TopicPartition, id kafka.TopicID) *Log {
 
 var unconfigured = storage.Config{SegmentBytes: 1 << 30, IndexIntervalBytes: 4096, RetentionAge: -1, RetentionBytes: -1}
 
+// HighWatermark is that of a log; false: the store does not hold it. Nothing is
+// made by asking.
+func (s *Store) HighWatermark(tp kafka.TopicPartition, id kafka.TopicID) (int64, bool) {
+	s.mu.Lock()
+	l := s.logs[tp]
+	s.mu.Unlock()
+	if l == nil {
+		return 0, false
+	}
+	l.mu.Lock()
+	same := l.id == id
+	l.mu.Unlock()
+	return l.Offsets().HighWatermark, same
+}
+
 // Partitions lists the logs, sorted.
 func (s *Store) Partitions() []storage.Partition {
 	var list []storage.Partition
