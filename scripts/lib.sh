@@ -82,6 +82,8 @@ tool() {
     topics) class=org.apache.kafka.tools.TopicCommand ;;
     console-producer) class=org.apache.kafka.tools.ConsoleProducer ;;
     console-consumer) class=org.apache.kafka.tools.consumer.ConsoleConsumer ;;
+    consumer-groups) class=org.apache.kafka.tools.consumer.group.ConsumerGroupCommand ;;
+    groups) class=org.apache.kafka.tools.GroupsCommand ;;
     producer-perf) class=org.apache.kafka.tools.ProducerPerformance ;;
     get-offsets) class=org.apache.kafka.tools.GetOffsetShell ;;
     delete-records) class=org.apache.kafka.tools.DeleteRecordsCommand ;;
