@@ -158,7 +158,10 @@ func piecewise(got string, sketches []string) bool {
 func TestEveryCut(t *testing.T) {
 	for name, flush := range map[string]storage.Flush{"always": storage.FlushAlways, "interval": storage.FlushInterval} {
 		t.Run(name, func(t *testing.T) {
-			sketches := []string{""}
+			sketches, cuts := []string{""}, uint64(3)
+			if testing.Short() {
+				cuts = 1
+			}
 			whole := vfs.NewCrash("/data")
 			told := tellSaga(t, whole, flush, func(s string) { sketches = append(sketches, s) })
 			if told.done != len(deeds(flush)) {
@@ -176,7 +179,7 @@ func TestEveryCut(t *testing.T) {
 						f.CutAt(i+1, keep)
 						told := tellSaga(t, f, flush, func(string) {})
 						told.check(t, f.AfterKill(), flush, sketches, told.done)
-						for seed := range uint64(3) {
+						for seed := range cuts {
 							told.check(t, f.AfterPowerCut(seed), flush, sketches, told.durable)
 						}
 					})

@@ -75,7 +75,7 @@ func (g *machine) complete(now time.Time) {
 		return
 	}
 	if !g.elect() { // nobody is here, and nobody's session has ended
-		g.deadline = now.Add(g.longest())
+		g.deadline = now.Add(max(g.longest(), time.Second)) // members may say that they need no time
 		g.arm(g.deadline)
 		return
 	}
