@@ -120,8 +120,16 @@ func (g *machine) allKnow(protocol string) bool {
 	return !slices.ContainsFunc(g.inOrder, func(m *member) bool { return !m.knows(protocol) })
 }
 
+// maxPending is how many ids may be promised at a time: they cost a client
+// nothing.
+const maxPending = 10000
+
 func (g *machine) joinDynamic(now time.Time, r *Join, to *Future[Joined]) {
 	id := r.ClientID + "-" + g.newID()
+	if r.NeedsID && len(g.pending) >= maxPending {
+		to.give(Joined{Err: errFull})
+		return
+	}
 	if r.NeedsID {
 		g.pending[id] = now.Add(r.SessionTimeout)
 		g.arm(g.pending[id])
