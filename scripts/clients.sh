@@ -223,7 +223,6 @@ X
   PYTHONPATH=$cache/kafka-python-2 timeout 60 "$python" "$work/client.py" "$plain" || echo "FAIL  kafka-python 2.0.2 ended with an error"
 }
 
-count() { while IFS= read -r line; do case $line in PASS*) pass "${line#PASS  }" ;; FAIL*) fail "${line#FAIL  }" ;; *) echo "$line" ;; esac; done <"$1"; }
 for v in $kafka_versions; do kafka_tools "$v"; done
 java_only
 kcat_client

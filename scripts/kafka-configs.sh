@@ -1,7 +1,10 @@
 #!/bin/bash
-# Apache Kafka's own kafka-configs against a running kaasd: quotas of users are
-# added, described, changed and deleted, and a limit is felt. One line PASS or
-# FAIL a scenario, and a total.
+# Apache Kafka's own kafka-configs against a running kaasd. With the user model
+# quotas are added, described, changed and deleted, and a limit is felt. With the
+# kafka model the tool prints, command line by command line, what it printed
+# against Apache Kafka 4.4.0 (testdata/kafka-configs.jsonl); what is meant to
+# differ is listed with its reason beside it. One line PASS or FAIL a scenario,
+# and a total.
 #
 #   scripts/kafka-configs.sh    the scenarios with each version of the tool, and the live probe
 #   VERSIONS="4.0.0 4.4.0"      versions of Apache Kafka's tools
@@ -24,9 +27,15 @@ X
   echo "$work/$1.properties"
 }
 
+configs() { quick --bootstrap-server "$plain" "$@" 2>"$work/stderr"; }
+configs_as() { # configs_as USER ARGS...
+  local user=$1
+  shift
+  quick --bootstrap-server "$sasl" --command-config "$(client "$user")" "$@" 2>&1
+}
+
 scenarios() {
   local version=$1 out
-  configs() { tool "$version" configs --bootstrap-server "$plain" "$@" 2>"$work/stderr"; }
   start_broker --credentials-file "$work/credentials.json"
 
   out=$(configs --alter --entity-type users --entity-name bob --add-config producer_byte_rate=1048576)
@@ -84,8 +93,7 @@ scenarios() {
 
 # lives: where an alteration lives, how the file stands behind it, and who may.
 lives() {
-  local version=4.4.0 out file=$work/live.json
-  configs() { tool "$version" configs --bootstrap-server "$plain" "$@" 2>"$work/stderr"; }
+  local out file=$work/live.json
   cp "$work/credentials.json" "$file"
   start_broker --credentials-file "$file"
   configs --alter --user alice --add-config producer_byte_rate=7000 >/dev/null
@@ -96,11 +104,11 @@ lives() {
 Quota configs for user-principal 'carol' are producer_byte_rate=5000.0, consumer_byte_rate=8192.0" "$out"
   start_broker --credentials-file "$file" --authorizer-class-name acl --super-users User:alice
   same "an override is gone after a restart" "Quota configs for user-principal 'carol' are producer_byte_rate=5000.0, consumer_byte_rate=8192.0" \
-    "$(tool "$version" configs --bootstrap-server "$sasl" --command-config "$(client alice)" --describe --entity-type users 2>&1)"
+    "$(configs_as alice --describe --entity-type users)"
   refused "describe without the right" 'ClusterAuthorizationException' --describe --entity-type users
   refused "alter without the right" 'ClusterAuthorizationException' --alter --user carol --add-config producer_byte_rate=1000000
   same "alter by a super user" "Completed updating config for user carol." \
-    "$(tool "$version" configs --bootstrap-server "$sasl" --command-config "$(client alice)" --alter --user carol --add-config producer_byte_rate=1000 2>&1)"
+    "$(configs_as alice --alter --user carol --add-config producer_byte_rate=1000)"
 }
 refused() { # refused NAME PATTERN ARGS...
   local name=$1 pattern=$2 code
@@ -114,11 +122,10 @@ refused() { # refused NAME PATTERN ARGS...
 # probe: an authenticated user at 10 MB/s produces as fast as it can. What
 # counts are charged bytes, from when every connection was throttled once.
 probe() {
-  local limit=10000000 version=4.4.0 out
+  local limit=10000000 version out
   start_broker --credentials-file "$work/credentials.json"
-  tool $version configs --bootstrap-server "$sasl" --command-config "$(client alice)" \
-    --alter --entity-type users --entity-name alice --add-config producer_byte_rate=$limit >/dev/null
-  hold "probe: 10 MB/s held within 1 % of charged bytes" "${PROBE_SECONDS:-20}" --address "$sasl" --user alice --password alice-secret \
+  configs_as alice --alter --entity-type users --entity-name alice --add-config producer_byte_rate=$limit >/dev/null
+  hold "probe: 10 MB/s held within 1 % of charged bytes" "${PROBE_SECONDS:-20}" --address "$sasl" --bucket alice/probe --password alice-secret \
     --mechanism PLAIN --mode produce --topic probe --connections 4 --limit $limit
   for version in $kafka_versions; do
     out=$(tool $version producer-perf --topic probe --num-records 40000 --record-size 1000 --throughput -1 --print-metrics \
@@ -133,7 +140,63 @@ probe() {
     'kaasd_quota_entity_throttled_requests_total\{client_id="",quota="produce",user="alice"\} [1-9]'
 }
 
-[ "${SCENARIOS:-}" = no ] || for version in $kafka_versions; do scenarios "$version"; done
-[ "${SCENARIOS:-}" = no ] || lives
+# transcripts: what the tool printed against Apache Kafka, each group of lines
+# on a broker of its own.
+transcripts() {
+  local version=$1 group
+  for group in users defaults clients ips scram topics brokers usage; do
+    data=$work/$version-$group
+    start_broker --quota-model kafka
+    [ $group != topics ] || echo 'a record' | kcat -b "$plain" -P -t tool-t || fail "$version: a topic for $group"
+    python3 "$root/scripts/tools/transcripts.py" "$version" $group "$plain" >"$work/out" 2>&1 ||
+      echo "FAIL  $version: $group ended with an error" >>"$work/out"
+    count "$work/out"
+  done
+  data=$work/data
+}
+
+# kept: the kafka model keeps what was set, beside the credentials file.
+kept() {
+  local all key file="producer_byte_rate=4096.0, consumer_byte_rate=8192.0" settings=(--credentials-file "$work/credentials.json" --quota-model kafka)
+  data=$work/kept
+  start_broker "${settings[@]}"
+  configs --alter --user carol --add-config producer_byte_rate=9000,request_percentage=50 >/dev/null
+  same "kept: a key that is set hides the file's, the other stays" \
+    "Quota configs for user-principal 'carol' are producer_byte_rate=9000.0, consumer_byte_rate=8192.0, request_percentage=50.0" "$(configs --describe --user carol)"
+  refused "kept: removing a key of the file" 'InvalidRequestException.*consumer_byte_rate.*credentials file' --alter --user carol --delete-config consumer_byte_rate
+  configs --alter --user alice --client-defaults --add-config producer_byte_rate=7000 >/dev/null
+  configs --alter --client-defaults --add-config consumer_byte_rate=6000 >/dev/null
+  configs --alter --ip ::1 --add-config connection_creation_rate=20 >/dev/null
+  configs --alter --ip 0:0:0:0:0:0:0:1 --add-config connection_creation_rate=30 >/dev/null
+  configs --alter --ip ::1 --delete-config connection_creation_rate >/dev/null
+  described() {
+    all=$(for e in users clients ips; do configs --describe --entity-type $e; done; configs --describe --entity-type users --entity-type clients)
+    same "kept: $1" "$2" "$all"
+  }
+  all="Quota configs for user-principal 'carol' are producer_byte_rate=9000.0, consumer_byte_rate=8192.0, request_percentage=50.0
+Quota configs for the default client-id are consumer_byte_rate=6000.0
+Quota configs for ip '0:0:0:0:0:0:0:1' are connection_creation_rate=30.0
+Quota configs for user-principal 'alice', the default client-id are producer_byte_rate=7000.0"
+  local set=$all
+  described "all entities, two names of one address apart" "$set"
+  start_broker "${settings[@]}"
+  described "and after a restart" "$set"
+  kill -9 "$broker_pid" && wait "$broker_pid" 2>/dev/null
+  start_broker "${settings[@]}"
+  described "and after a crash" "$set"
+  start_broker --credentials-file "$work/credentials.json"
+  same "kept: the user model shows the file alone" "Quota configs for user-principal 'carol' are $file" "$(configs --describe --entity-type users)"
+  has "kept: and says what is not in force" "$(cat "$broker_log")" '"warn".*quotas of the data folder are kept and not in force.*[^0-9]4[^0-9]'
+  start_broker "${settings[@]}"
+  described "and the kafka model brings it back" "$set"
+  for key in producer_byte_rate request_percentage; do configs --alter --user carol --delete-config $key >/dev/null; done
+  same "kept: without what was set the file shows again" "Quota configs for user-principal 'carol' are $file" "$(configs --describe --user carol)"
+}
+
+for version in $kafka_versions; do
+  one_jvm "$version" configs
+  [ "${SCENARIOS:-}" = no ] || { scenarios "$version"; transcripts "$version"; }
+done
+[ "${SCENARIOS:-}" = no ] || { lives; kept; }
 probe
 total

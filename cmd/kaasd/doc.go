@@ -11,5 +11,12 @@
 // variables, the keys of the file, config show, config init, config env and
 // docs/settings.md. A setting that is not in it does not exist.
 //
+// quota import reads what four tools print (quotafile.go, quotatext.go), all
+// of it into the same list of stated values; what that changes is worked out
+// without a cluster at hand (quotachange.go). quota top is a view that knows
+// neither terminal nor clock (topview.go, topdraw.go, topkeys.go) and a screen
+// that gives the terminal back whatever happens (topscreen.go). Names come from
+// clients: nothing that would steer a terminal is written to one (output.go).
+//
 // Strength: flag, KAASD_ variable, KAFKA_ variable, file, default.
 package main

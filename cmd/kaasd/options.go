@@ -173,7 +173,7 @@ func quotaOptions() []option {
 		windowsOption("quota.window.num", func(s *settings) *int { return &s.Quota.Windows.Num }).
 			says("with quota.model=kafka: a full bucket holds one window less than this of its rate"),
 		secondsOption("quota.window.size.seconds", func(s *settings) *time.Duration { return &s.Quota.Windows.Size }).
-			says("with quota.model=kafka: how long a window is; the longest mute of a request quota, the longest hold of a connection"),
+			says("with quota.model=kafka: how long a window is, and the longest mute of a request quota"),
 		windowsOption("controller.quota.window.num", func(s *settings) *int { return &s.Quota.Windows.MutationNum }).
 			says("with quota.model=kafka: how many windows of its rate a full bucket of partition changes holds"),
 		secondsOption("controller.quota.window.size.seconds", func(s *settings) *time.Duration { return &s.Quota.Windows.MutationSize }).

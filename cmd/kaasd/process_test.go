@@ -162,3 +162,24 @@ func TestVerdict(t *testing.T) {
 		})
 	}
 }
+
+func TestJoinedLines(t *testing.T) {
+	texts := make([]string, maxLines+2)
+	for i := range texts {
+		texts[i] = "x"
+	}
+	var out strings.Builder
+	code := (&app{err: &out}).report(joinedLines(exitRefused, texts, "%s!"))
+	if want := strings.Repeat("kaasd: x!\n", maxLines) + "kaasd: and 2 more\n"; code != exitRefused || out.String() != want {
+		t.Errorf("exit %d, lines\n%s", code, out.String())
+	}
+}
+
+func TestPrintable(t *testing.T) {
+	tests := map[string]string{"alice": "alice", "\u00e4 b": "\u00e4 b", `say "x"`: `say "x"`, "a\x1b[2J\"b": `a\x1b[2J"b`, "\xff": `\xff`, "a\nb": `a\nb`, "\u202ex": `\u202ex`}
+	for text, want := range tests {
+		if got := printable(text); got != want {
+			t.Errorf("printable(%q) = %s, want %s", text, got, want)
+		}
+	}
+}

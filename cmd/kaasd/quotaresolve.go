@@ -16,41 +16,43 @@ func newQuotaResolve(a *app) *cobra.Command {
 		Use:   "resolve",
 		Short: "say which limits hold for a user, client id or address, and why",
 		Args:  noArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			whom := url.Values{}
-			for flag, parameter := range map[string]string{"user": "user", "client-id": "client_id", "ip": "ip"} {
-				if c.Flags().Changed(flag) {
-					whom.Set(parameter, c.Flag(flag).Value.String())
-				}
-			}
-			if len(whom) == 0 {
-				return usagef("for whom? (--user, --client-id, --ip)")
-			}
-			base, err := page.base(a)
-			if err != nil {
-				return err
-			}
-			var r admin.Resolution
-			raw, err := getDocument(c.Context(), base+"/v1/quotas/resolve?"+whom.Encode(), &r)
-			if err != nil {
-				return err
-			}
-			if a.json() {
-				a.printf("%s", raw)
-				return nil
-			}
-			if !whom.Has("user") && whom.Has("client_id") {
-				a.note("of user %s (--user names another)", *r.User)
-			}
-			a.showResolution(r)
-			return nil
-		},
+		RunE:  func(c *cobra.Command, _ []string) error { return a.resolve(c, page) },
 	}
 	page.add(c)
 	c.Flags().String("user", "", "the user (ANONYMOUS without a log-in)")
 	c.Flags().String("client-id", "", "the client id")
 	c.Flags().String("ip", "", "the address that connections come from")
 	return c
+}
+
+func (a *app) resolve(c *cobra.Command, page pageFlag) error {
+	whom := url.Values{}
+	for flag, parameter := range map[string]string{"user": "user", "client-id": "client_id", "ip": "ip"} {
+		if c.Flags().Changed(flag) {
+			whom.Set(parameter, c.Flag(flag).Value.String())
+		}
+	}
+	if len(whom) == 0 {
+		return usagef("for whom? (--user, --client-id, --ip)")
+	}
+	base, err := page.base(a)
+	if err != nil {
+		return err
+	}
+	var r admin.Resolution
+	raw, err := getDocument(c.Context(), base+"/v1/quotas/resolve?"+whom.Encode(), &r)
+	if err != nil {
+		return err
+	}
+	if a.json() {
+		a.printf("%s", raw)
+		return nil
+	}
+	if !whom.Has("user") && whom.Has("client_id") {
+		a.note("of user %s (--user names another)", *r.User)
+	}
+	a.showResolution(r)
+	return nil
 }
 
 func (a *app) showResolution(r admin.Resolution) {

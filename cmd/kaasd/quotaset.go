@@ -33,7 +33,7 @@ func newQuotaAlter(a *app, use, short string, parse func([]string, kadm.ClientQu
 	var who entityFlags
 	var change alteration
 	var dryRun bool
-	c := &cobra.Command{Use: use, Short: short, RunE: func(c *cobra.Command, args []string) (err error) {
+	c := &cobra.Command{Use: use, Short: short, Long: short + "\n\n" + quotaHelp, RunE: func(c *cobra.Command, args []string) (err error) {
 		if change.entity, err = who.oneEntity(c); err != nil {
 			return err
 		}
@@ -52,6 +52,18 @@ func newQuotaAlter(a *app, use, short string, parse func([]string, kadm.ClientQu
 	c.Flags().BoolVar(&dryRun, "dry-run", false, "check, change nothing")
 	return c
 }
+
+// quotaHelp is the help of both commands.
+const quotaHelp = `Keys, by their short names or Kafka's:
+  produce     producer_byte_rate        bytes a second: 1048576, 1MiB, 10MB (decimal)
+  fetch       consumer_byte_rate        the same
+  request     request_percentage        percent of one thread: 50%
+  mutation    controller_mutation_rate  partitions made or deleted a second: 10/s
+  connection  connection_creation_rate  new connections a second, of an address: 10/s
+
+A user and a client id together name the pair; the defaults stand for all that
+have no quota of their own. Quotas of anything but users need quota.model=kafka
+where the broker is kaasd.`
 
 func parseSets(args []string, e kadm.ClientQuotaEntity) ([]kadm.AlterClientQuotaOp, error) {
 	if len(args) == 0 {

@@ -8,14 +8,14 @@ import (
 	"testing"
 )
 
-// readmeCommands are the words behind each kaasd that the README tells to run,
-// in its blocks and within its lines.
-func readmeCommands(text string) [][]string {
-	fence := regexp.MustCompile("(?ms)^```$.*?^```$")
+// pageCommands are the words behind each kaasd that a page tells to run, in its
+// blocks and within its lines.
+func pageCommands(text string) [][]string {
+	fence := regexp.MustCompile("(?ms)^```(console)?$.*?^```$")
 	var commands [][]string
 	for _, block := range fence.FindAllString(text, -1) {
 		for line := range strings.Lines(strings.ReplaceAll(block, "\\\n", " ")) {
-			line, _, _ = strings.Cut(line, " # ")
+			line, _, _ = strings.Cut(strings.TrimPrefix(line, "$ "), " # ")
 			for _, part := range regexp.MustCompile(`&&|\||;`).Split(line, -1) {
 				commands = append(commands, kaasdWords(part)...)
 			}
@@ -32,29 +32,37 @@ func kaasdWords(command string) [][]string {
 	words := strings.Fields(command)
 	for _, name := range []string{"kaasd ", "./dist/kaasd ", "go run ./cmd/kaasd "} {
 		if rest, ok := strings.CutPrefix(strings.Join(words, " ")+" ", name); ok {
-			rest, _, _ = strings.Cut(rest, "<")
-			return [][]string{strings.Fields(rest)}
+			if at := strings.IndexAny(rest, "<>"); at >= 0 {
+				rest = rest[:at]
+			}
+			if words := strings.Fields(rest); len(words) > 0 {
+				return [][]string{words}
+			}
 		}
 	}
 	return nil
 }
 
-// TestReadme holds that every command and flag of kaasd in the README exists.
-func TestReadme(t *testing.T) {
-	raw, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	commands := readmeCommands(string(raw))
-	if len(commands) < 8 {
-		t.Fatalf("%d commands are found: %q", len(commands), commands)
-	}
-	for _, words := range commands {
-		t.Run(strings.Join(words, " "), func(t *testing.T) {
-			if err := understood(words); err != nil {
-				t.Error(err)
-			}
-		})
+// TestPages holds that every command and flag of kaasd in the README and the
+// docs exists.
+func TestPages(t *testing.T) {
+	least := map[string]int{"README.md": 12, "docs/quotas.md": 20, "docs/alerts.md": 3, "docs/kafka-differences.md": 0}
+	for page, least := range least {
+		raw, err := os.ReadFile(filepath.Join("..", "..", page))
+		if err != nil {
+			t.Fatal(err)
+		}
+		commands := pageCommands(string(raw))
+		if len(commands) < least {
+			t.Fatalf("%s: %d commands are found: %q", page, len(commands), commands)
+		}
+		for _, words := range commands {
+			t.Run(page+"/"+strings.Join(words, " "), func(t *testing.T) {
+				if err := understood(words); err != nil {
+					t.Error(err)
+				}
+			})
+		}
 	}
 }
 

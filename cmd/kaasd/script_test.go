@@ -29,14 +29,17 @@ func TestMain(m *testing.M) {
 // commands of testscript a script has:
 //
 //	up [FLAG...]   run "kaasd start" on free ports of 127.0.0.1, wait until it is
-//	               ready, and set BROKER (host:port), HTTP (a URL) and
-//	               KAASD_BOOTSTRAP_SERVER
+//	               ready, and set BROKER (host:port, without a log-in if there
+//	               is such a listener), HTTP (a URL), and KAASD_BOOTSTRAP_SERVER
+//	               and KAASD_HTTP_LISTEN to the same addresses
 //	signal NAME    send the running broker a signal: TERM, INT, HUP
 //	down [CODE]    end the broker with SIGTERM and expect the exit code (0)
 //	log TEXT       wait until the broker's log holds TEXT
 //	produce TOPIC  produce one record over the listener without a log-in
-func TestScripts(t *testing.T) {
-	testscript.Run(t, testscript.Params{
+func TestScripts(t *testing.T) { testscript.Run(t, scripts()) }
+
+func scripts() testscript.Params {
+	return testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
@@ -47,7 +50,7 @@ func TestScripts(t *testing.T) {
 			screenSetup(e)
 			return nil
 		},
-	})
+	}
 }
 
 // screenCommands are there where terminals are made as on Linux.
@@ -126,6 +129,7 @@ func up(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(cmd.Start())
 	go p.lines.read(stderr)
 	*running(ts) = p
+	ts.Setenv("BROKER", "")
 	ts.Defer(func() { _ = cmd.Process.Kill() })
 	log, ready := p.lines.await(`"msg":"http listener"`)
 	if ready == neg {
@@ -141,16 +145,19 @@ func up(ts *testscript.TestScript, neg bool, args []string) {
 
 // noteAddress takes the addresses from the start's log lines.
 func noteAddress(ts *testscript.TestScript, line []byte) {
-	var l struct{ Msg, Address, Advertised string }
+	var l struct{ Msg, Listener, Address, Advertised string }
 	if json.Unmarshal(line, &l) != nil {
 		return
 	}
 	switch l.Msg {
 	case "kafka listener":
-		ts.Setenv("BROKER", l.Advertised)
-		ts.Setenv("KAASD_BOOTSTRAP_SERVER", l.Advertised)
+		if l.Listener == "PLAINTEXT" || ts.Getenv("BROKER") == "" {
+			ts.Setenv("BROKER", l.Advertised)
+			ts.Setenv("KAASD_BOOTSTRAP_SERVER", l.Advertised)
+		}
 	case "http listener":
 		ts.Setenv("HTTP", "http://"+l.Address)
+		ts.Setenv("KAASD_HTTP_LISTEN", l.Address)
 	}
 }
 

@@ -119,8 +119,10 @@ func storedNumbers(t *testing.T, p *peer) map[int64]uint64 {
 
 // Mutes of a quarter of an hour and fetches parked for ten minutes do not hold
 // a stop, nor does who is at rest or does not read its answers.
-func TestStopWaitsForNobody(t *testing.T) {
-	b, admin := felt(t)
+func TestStopWaitsForNobody(t *testing.T) { bothModels(t, stopWaitsForNobody) }
+
+func stopWaitsForNobody(t *testing.T, model func(*broker.Config)) {
+	b, admin := felt(t, model)
 	admin.alter(anonymous, unset(kafka.ConsumerByteRate))
 	muted, parked, atRest := dial(t, b.Plain), dial(t, b.Plain), dial(t, b.Plain)
 	atRest.versions()

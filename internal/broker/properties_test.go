@@ -2,6 +2,7 @@ package broker_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 
@@ -12,6 +13,7 @@ import (
 func TestBrokerConfigsShowWhatItWasStartedWith(t *testing.T) {
 	b := brokertest.Start(t, func(c *broker.Config) {
 		c.Network.MaxConnections = 77
+		c.Quota.Windows.Num, c.Quota.Windows.MutationSize = 5, 3*time.Second
 		c.Properties = map[string]string{"num.partitions": "3"}
 	})
 	configs, err := kadm.NewClient(newClient(t, b.Plain)).DescribeBrokerConfigs(t.Context(), 1)
@@ -24,6 +26,9 @@ func TestBrokerConfigsShowWhatItWasStartedWith(t *testing.T) {
 	}
 	tests := []struct{ key, value, source string }{
 		{"max.connections", "77", "STATIC_BROKER_CONFIG"},
+		{"quota.window.num", "5", "STATIC_BROKER_CONFIG"},
+		{"quota.window.size.seconds", "1", "DEFAULT_CONFIG"},
+		{"controller.quota.window.size.seconds", "3", "STATIC_BROKER_CONFIG"},
 		{"num.partitions", "3", "STATIC_BROKER_CONFIG"},
 		{"log.dirs", broker.InMemory, "STATIC_BROKER_CONFIG"},
 		{"listeners", "PLAINTEXT://127.0.0.1:0,SASL_PLAINTEXT://127.0.0.1:0", "STATIC_BROKER_CONFIG"},

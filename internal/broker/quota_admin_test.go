@@ -15,10 +15,12 @@ import (
 	"kaasd/internal/kafka"
 )
 
-func TestQuotaLife(t *testing.T) {
+func TestQuotaLife(t *testing.T) { bothModels(t, quotaLife) }
+
+func quotaLife(t *testing.T, model func(*broker.Config)) {
 	for version := range int16(2) {
 		t.Run(fmt.Sprintf("version %d", version), func(t *testing.T) {
-			p := dial(t, brokertest.Start(t).Plain)
+			p := dial(t, brokertest.Start(t, model).Plain)
 			step := func(want values, ops ...message.AlterClientQuotasOp) {
 				t.Helper()
 				answers := p.alterAll(version, false, entry("alice", ops...))
@@ -112,8 +114,10 @@ func TestAlterRefuses(t *testing.T) {
 	}
 }
 
-func TestAlterAcceptsOddValues(t *testing.T) {
-	p := dial(t, brokertest.Start(t).Plain)
+func TestAlterAcceptsOddValues(t *testing.T) { bothModels(t, alterAcceptsOddValues) }
+
+func alterAcceptsOddValues(t *testing.T, model func(*broker.Config)) {
+	p := dial(t, brokertest.Start(t, model).Plain)
 	for _, c := range []struct {
 		key   string
 		value float64
@@ -130,8 +134,10 @@ func TestAlterAcceptsOddValues(t *testing.T) {
 
 // An entity named twice has one answer, and none of its entries applies; its
 // components may come in any order.
-func TestAlterNamesAnEntityTwice(t *testing.T) {
-	p := dial(t, brokertest.Start(t).Plain)
+func TestAlterNamesAnEntityTwice(t *testing.T) { bothModels(t, alterNamesAnEntityTwice) }
+
+func alterNamesAnEntityTwice(t *testing.T, model func(*broker.Config)) {
+	p := dial(t, brokertest.Start(t, model).Plain)
 	answers := p.alterAll(1, false, entry("twice", set(kafka.ProducerByteRate, 1)), entry("once", set(kafka.ProducerByteRate, 2)),
 		entry("twice", set(kafka.ConsumerByteRate, 3)))
 	if len(answers) != 2 {
@@ -155,8 +161,10 @@ func TestAlterNamesAnEntityTwice(t *testing.T) {
 	}
 }
 
-func TestValidateOnlyChangesNothing(t *testing.T) {
-	p := dial(t, brokertest.Start(t).Plain)
+func TestValidateOnlyChangesNothing(t *testing.T) { bothModels(t, validateOnlyChangesNothing) }
+
+func validateOnlyChangesNothing(t *testing.T, model func(*broker.Config)) {
+	p := dial(t, brokertest.Start(t, model).Plain)
 	p.alter("alice", set(kafka.ProducerByteRate, 1))
 	for _, o := range [][]message.AlterClientQuotasOp{
 		ops(set(kafka.ConsumerByteRate, 2)), ops(set(kafka.ProducerByteRate, 2)), ops(unset(kafka.ProducerByteRate)),
@@ -231,8 +239,10 @@ func TestDescribeFilters(t *testing.T) {
 }
 
 // Names come back byte for byte.
-func TestQuotaNamesAreKept(t *testing.T) {
-	p := dial(t, brokertest.Start(t).Plain)
+func TestQuotaNamesAreKept(t *testing.T) { bothModels(t, quotaNamesAreKept) }
+
+func quotaNamesAreKept(t *testing.T, model func(*broker.Config)) {
+	p := dial(t, brokertest.Start(t, model).Plain)
 	names := []string{"CN=app1", "CN=app1,O=x", "a/b", "a%2Fb", "a b", "\u00fc", "*", "<default>", "../x", "a\x00b", " ", strings.Repeat("n", 30_000)}
 	want := values{}
 	for i, name := range names {
@@ -249,8 +259,10 @@ func TestQuotaNamesAreKept(t *testing.T) {
 	}
 }
 
-func TestQuotasOfManyWriters(t *testing.T) {
-	b := brokertest.Start(t)
+func TestQuotasOfManyWriters(t *testing.T) { bothModels(t, quotasOfManyWriters) }
+
+func quotasOfManyWriters(t *testing.T, model func(*broker.Config)) {
+	b := brokertest.Start(t, model)
 	var writers sync.WaitGroup
 	for w := range 20 {
 		p := dial(t, b.Plain)

@@ -78,7 +78,12 @@ func TestUserModelOnAFolderWithQuotas(t *testing.T) {
 	if len(told) != 1 || told[0].ContextMap()["entities"] != int64(3) {
 		t.Errorf("told: %+v", told)
 	}
-	admin.alter("alice", set(kafka.ProducerByteRate, 7))
+	for _, user := range []string{"alice", "bob"} {
+		admin.alter(user, set(kafka.ProducerByteRate, 7))
+	}
+	if told := lines.FilterMessageSnippet("end with this process").Len(); told != 1 {
+		t.Errorf("two alterations that will be gone are warned of %d times", told)
+	}
 	b.Stop()
 
 	if got := dial(t, brokertest.Start(t, folder, kafkaModel).Plain).everything(); !cmp.Equal(want, got) {

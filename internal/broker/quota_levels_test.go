@@ -328,3 +328,53 @@ func TestRequestQuota(t *testing.T) {
 		t.Errorf("%v throttles are told", got)
 	}
 }
+
+// Who may not write is told so for each partition, and throttled: the bytes
+// were read.
+func TestRefusedBytesAreCharged(t *testing.T) {
+	b, _ := startWithFile(t, credentials(t, alice, bob), kafkaModel, func(c *broker.Config) {
+		c.Access = broker.Access{Enabled: true, SuperUsers: []string{"User:" + anonymous, "User:alice"}}
+	})
+	dialAs(t, b.SASL, alice.name, alice.password).alter(bob.name, set(kafka.ProducerByteRate, 100))
+	answer, throttle := dialAs(t, b.SASL, bob.name, bob.password).produce("t", batch(100_000))
+	if answer.ErrorCode != kafka.TopicAuthorizationFailed || throttle < longThrottle {
+		t.Errorf("got %s and a throttle of %v", answer.ErrorCode, throttle)
+	}
+}
+
+// With one window a full bucket holds nothing: every byte is owed, and still
+// everything comes through.
+func TestOneWindow(t *testing.T) {
+	b := brokertest.Start(t, kafkaModel, func(c *broker.Config) { c.Quota.Windows.Num, c.Quota.Windows.MutationNum = 1, 1 })
+	admin := dial(t, b.Plain)
+	admin.clientID = "admin"
+	admin.newTopic("t")
+	want := appendMany(t, admin, "t", 3, 1000)
+	for _, l := range levels() {
+		admin.alterEntity(l.entity, set(kafka.ProducerByteRate, 1e6), set(kafka.ConsumerByteRate, 1e6), set(kafka.RequestPercentage, 100), set(kafka.ControllerMutationRate, 1000))
+	}
+	admin.alterEntity(entityOf(byDefault(kafka.EntityIP)), set(kafka.ConnectionCreationRate, 1000))
+	p := dial(t, b.Plain)
+	if got := p.mustProduce("t", batch(50_000)); got < 50*ms || got > 60*ms {
+		t.Errorf("50 kB at 1 MB/s are throttled for %v", got)
+	}
+	want = append(want, 3)
+	var got []int64
+	for throttled := 0; len(got) < len(want); {
+		resp := call[message.FetchResponse](p, 11, fetchRequest("t", int64(len(got))))
+		if resp.ThrottleTimeMs > 0 {
+			throttled++
+		}
+		if throttled > 100 {
+			t.Fatalf("%d records after %d throttled fetches", len(got), throttled)
+		}
+		for _, topic := range resp.Responses {
+			for _, b := range batches(t, topic.Partitions[0].Records.Bytes) {
+				got = append(got, b.BaseOffset())
+			}
+		}
+	}
+	if codes, _ := p.create(7, false, map[string]int32{"made": 3}, "made"); codes[0] != kafka.NoError {
+		t.Errorf("a topic: %s", codes[0])
+	}
+}

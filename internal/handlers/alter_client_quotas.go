@@ -12,8 +12,9 @@ import (
 )
 
 // AlterClientQuotas (key 49, KIP-546): v0-1, flexible from v1. A change is in
-// force, on live buckets too, before the answer. Every entry, taken or refused,
-// is one line of the audit log.
+// force, on live buckets too, before the answer; in the kafka model it is on disk
+// as well, and when that fails every entry that was good is 56 and nothing has
+// changed. Every entry, taken or refused, is one line of the audit log.
 //
 // Differs from Kafka: an entity named twice has none of its entries applied
 // (Kafka applies the first); answers are in the order asked. What else the

@@ -31,6 +31,9 @@
 //	fetchSessions  what consumers read (KIP-227)
 //	producerIDs    what is left of the reserved block
 //
+// Otherwise Handlers has collaborators and no state that outlives a request,
+// so that all of it may be called together.
+//
 // # Quotas
 //
 // Four of the five kinds are charged here; the fifth, of connections, at accept.
@@ -43,16 +46,13 @@
 // A fetch finds what there is (no byte is read), waits for more if it must, takes
 // at most the balance, and pays when the size of its answer is known
 // (call.settle). Mutations are judged where nobody else commits, after what else
-// is wrong with a topic. Work (work.go) is charged just before the answer is
-// encoded, so that the answer can tell the throttle; what comes after is owed by
-// the session until its next request. Waiting for records or for a commit is
-// no work.
+// is wrong with a topic; so a charge must not wait for somebody who commits. Work
+// (work.go) is charged just before the answer is encoded, so that the answer can
+// tell the throttle; what comes after is owed by the session until its next
+// request. Waiting for records or for a commit is no work.
 //
 // Each quota counts what it decides. The longest throttle of a request is
 // announced, if the answer has the field, and mutes the connection, once, in any
-// version; the others stay owed. A refusal of a strict mutation is no throttle of
-// anything else. Only the byte quota of a fetch makes an answer empty.
-//
-// Otherwise Handlers has collaborators and no state that outlives a request,
-// so that all of it may be called together.
+// version; what the others found stays owed. Only the byte quota of a fetch makes
+// an answer empty.
 package handlers

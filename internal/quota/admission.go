@@ -39,7 +39,7 @@ func (e *Enforcer) admitAddress(peer netip.Addr, now int64) int64 {
 		e.meters[Connection].free(1)
 		return 0
 	}
-	t, ok := b.takeWithin(1, now)
+	t, ok := b.takeUnless(msTicks, 1, 1, now)
 	if ok {
 		return 0
 	}
@@ -51,46 +51,31 @@ func (e *Enforcer) admitAddress(peer netip.Addr, now int64) int64 {
 // addressBucket is the bucket of an address that has a limit, or nil.
 func (e *Enforcer) addressBucket(peer netip.Addr) *bucket {
 	e.mu.RLock()
-	by := e.decideAddress(peer)
-	var a *account
-	if by != nil {
-		a = e.accounts.get(addressEntity(peer))
-	}
+	b, known := e.findAddress(peer)
 	e.mu.RUnlock()
-	switch {
-	case by == nil || by.limits[Connection] == unlimited:
-		return nil
-	case a != nil && a.buckets[Connection] != nil:
-		return a.buckets[Connection]
+	if known {
+		return b
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if by = e.decideAddress(peer); by == nil {
+	by := e.decideAddress(peer)
+	if by == nil {
 		return nil
 	}
 	return e.need(addressEntity(peer), by, Connection)
 }
 
-// takeWithin takes n units unless that would make a debt; then it takes none
-// and the Throttle says how long it would be.
-func (b *bucket) takeWithin(n int, now int64) (Throttle, bool) {
-	for {
-		lim, old := b.limit.Load(), b.word.Load()
-		if lim.isUnlimited() {
-			b.count(0, n)
-			b.pass(now)
-			return Throttle{}, true
-		}
-		zero := lim.settled(old, now) + lim.cost(n)
-		if zero-now >= msTicks {
-			b.count(1, 0)
-			return b.deny(lim, zero, now), false
-		}
-		if b.word.CompareAndSwap(old, zero) {
-			b.count(1, n)
-			return Throttle{}, true
-		}
+// findAddress looks up the bucket of an address, and says whether it is there
+// or not needed. The caller holds mu.
+func (e *Enforcer) findAddress(peer netip.Addr) (b *bucket, known bool) {
+	by := e.decideAddress(peer)
+	if by == nil || by.limits[Connection] == unlimited {
+		return nil, true
 	}
+	if a := e.accounts.get(addressEntity(peer)); a != nil {
+		b = a.buckets[Connection]
+	}
+	return b, b != nil
 }
 
 // gates are the rates at which the broker and its listeners accept.

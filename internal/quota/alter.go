@@ -190,7 +190,9 @@ func (e *Enforcer) keep(ctx context.Context, changes []*change) {
 	case len(settings) == 0:
 		return
 	case e.journal == nil:
-		e.warnOnce()
+		if !e.model.durable {
+			e.warnOnce()
+		}
 		return
 	}
 	err := e.journal.Keep(ctx, settings)

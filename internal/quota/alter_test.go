@@ -299,8 +299,9 @@ func TestAlterTooMuch(t *testing.T) {
 
 // TestAlterNames: overrides cannot fill the memory with their names, and what is
 // removed makes room again.
-func TestAlterNames(t *testing.T) {
-	e := newEnforcer()
+func TestAlterNames(t *testing.T) { inBothModels(t, testAlterNames) }
+
+func testAlterNames(t *testing.T, e *Enforcer) {
 	long := func(i int) []Component { return user(fmt.Sprint(i, strings.Repeat("x", 1<<20))) }
 	for i := range 15 {
 		alter(e, long(i), set("producer_byte_rate", 1))
@@ -321,8 +322,14 @@ func TestAlterNames(t *testing.T) {
 }
 
 // TestConcurrentAlter: nothing is lost when twenty clients alter at once.
-func TestConcurrentAlter(t *testing.T) {
-	e := newEnforcer()
+func TestConcurrentAlter(t *testing.T) { inBothModels(t, testConcurrentAlter) }
+
+func inBothModels(t *testing.T, f func(t *testing.T, e *Enforcer)) {
+	t.Run("user", func(t *testing.T) { f(t, newEnforcer()) })
+	t.Run("kafka", func(t *testing.T) { f(t, newKafka()) })
+}
+
+func testConcurrentAlter(t *testing.T, e *Enforcer) {
 	var all sync.WaitGroup
 	for i := range 20 {
 		all.Go(func() {
@@ -341,8 +348,9 @@ func TestConcurrentAlter(t *testing.T) {
 }
 
 // TestNames: every name is one of its own and comes back byte for byte.
-func TestNames(t *testing.T) {
-	e := newEnforcer()
+func TestNames(t *testing.T) { inBothModels(t, testNames) }
+
+func testNames(t *testing.T, e *Enforcer) {
 	names := []string{"CN=app1", "CN=app1,O=x", "a/b", "a%2Fb", "a b", "\u00fc", "*", "<default>", "ANONYMOUS", "\xff\xfe", "A", "a"}
 	for i, name := range names {
 		alter(e, user(name), set("producer_byte_rate", float64(i+1)))
@@ -354,8 +362,9 @@ func TestNames(t *testing.T) {
 		if diff := cmp.Diff(want, entries); diff != "" || err != nil {
 			t.Errorf("%q (-want +got):\n%s%v", name, diff, err)
 		}
-		// A full second's worth and one more second at its own rate.
-		if got := e.Client(name, "").Charge(Produce, 2*(i+1), now).Millis(); got != 1000 {
+		// A full bucket and one more second at its own rate.
+		full := int(e.model.rules[Produce].burst / time.Second)
+		if got := e.Client(name, "").Charge(Produce, (full+1)*(i+1), now).Millis(); got != 1000 {
 			t.Errorf("%q is throttled by %d ms, want 1000", name, got)
 		}
 	}

@@ -62,6 +62,31 @@ func (b *bucket) charge(n int, now int64) Throttle {
 	return b.deny(lim, zero, now)
 }
 
+// leastDebt is the least debt, in ticks, that is not an error of rounding.
+const leastDebt = msTicks / 1000
+
+// takeUnless takes n units, unless the bucket owes least ticks or more, or would
+// with some of them; then it takes none and the Throttle says until when it would.
+func (b *bucket) takeUnless(least int64, some, n int, now int64) (t Throttle, ok bool) {
+	for {
+		lim, old := b.limit.Load(), b.word.Load()
+		if lim.isUnlimited() {
+			b.count(0, n)
+			b.pass(now)
+			return Throttle{}, true
+		}
+		zero := lim.settled(old, now)
+		if owed := zero + lim.cost(some); owed-now >= least {
+			b.count(1, 0)
+			return b.deny(lim, owed, now), false
+		}
+		if b.word.CompareAndSwap(old, min(zero+lim.cost(n), now+lim.deepest)) {
+			b.count(1, n)
+			return Throttle{}, true
+		}
+	}
+}
+
 // add moves the moment of zero by cost and gives the new one.
 func (b *bucket) add(lim *limit, cost, now int64) int64 {
 	for {

@@ -2,22 +2,67 @@
 //
 // It holds the quotas in force by entity, and the buckets they are paid from.
 // AlterClientQuotas and the credentials file change the former (Alter, SetBase);
-// Produce and Fetch empty the latter (Charge; Take and Settle). A change reaches
-// the live buckets before the call that makes it returns. Nothing here waits:
-// a charge gives a Throttle, and muting the connection is the server's.
+// requests and new connections empty the latter (Charge, Take and Settle, Work,
+// Mutate, Admit). A change reaches the live buckets before the call that makes it
+// returns. Nothing here waits, but Alter for its journal and the name service: a
+// charge gives a Throttle, and muting the connection is the server's.
 //
 // # Model
 //
-// The rules are data: which entities and keys there are, which code answers
-// what is wrong, which levels of precedence a client is looked up at, how much
-// a full bucket holds. UserModel is the model of named users: an override
-// stands for the user as a whole, before the file's values; it lives in memory.
-// A model with more levels is another value of Model, and a level another
-// function from a client to an entity; buckets, throttles and metrics do not
-// know which one is in force.
+// The rules are data, and Model is all of them: which entities and keys there
+// are, which code answers what is wrong, how base and override combine, at which
+// levels of precedence a client is looked up, who shares the bucket of a level,
+// and what a full bucket of each kind holds.
 //
-// An alteration that changes nothing (no operations, or the removal of keys
-// that are not set) installs no override, so that the file goes on to rule.
+// UserModel has named users and one level. An override stands before the
+// file's values for the user as a whole and lives in memory; a bucket holds a
+// second's worth. An alteration that changes nothing (no operations, or the
+// removal of keys that are not set) installs no override, so that the file goes
+// on to rule.
+//
+// KafkaModel has all of Kafka's entities. What Alter sets stands before the
+// file's value key by key and is in the Journal before it is in force. A bucket
+// holds what Kafka's windows let pass at once, ten seconds' worth. For each key
+// the first level that holds a value decides, and whose bucket pays:
+//
+//	level                       entity with the value         bucket of
+//	user+client-id              user u, client-id c           u with c
+//	user+client-default         user u, client-id default     u with c
+//	user                        user u                        u
+//	user-default+client-id      user default, client-id c     u with c
+//	user-default+client-default user default, client default  u with c
+//	user-default                user default                  u
+//	client-id                   client-id c                   c, whoever the user
+//	client-default              client-id default             c, whoever the user
+//
+//	ip                          the ip's names, lowest value  the address
+//	ip-default                  ip default                    the address
+//
+// An empty client id is a client id that has no entity of its own: the defaults
+// are for it too (Kafka lets it escape). Ip names are stored as they are written;
+// what they mean is found out when they are set, and kept with the setting.
+//
+// # Accounts
+//
+// An account is what is known of one entity: the limits its own settings give,
+// and the buckets that it owns, made when first needed. A walk over the levels
+// looks up an account at each one that has any settings, and finds value and
+// bucket together where the entity with the value is the owner.
+//
+// A bucket has the limit that its clients are resolved to. So its level can
+// be found without them, by the same walk for a client that nobody names: what
+// is said of a name is said of another bucket. An owner whose walk ends at a level
+// of other owners has no clients left; its bucket loses the limit, its debt is
+// forgiven and its mutes end. When settings change, the owners that they can have
+// reached are judged anew (scope), then the generation is raised, and each
+// connection, which keeps a Client with pointers to its buckets and compares that
+// counter for each charge, looks its buckets up again. An owner who stays the same
+// under another level keeps what it owes.
+//
+// Clients choose their client ids, so accounts that no setting names are
+// bounded. Beyond the bound they share the bucket of the default that is for
+// them; where it gets tight, who is full is forgotten, which changes nothing.
+// Otherwise an account that is not named is forgotten after Options.Idle.
 //
 // # Bucket
 //
@@ -32,8 +77,19 @@
 // bytes cost. No charge is refused and the debt has no floor: N connections of
 // a user get the rate, not N times it. What lies above now is the throttle;
 // below a millisecond none is announced and the debt stays. One bucket for each
-// direction: produce does not use up what fetch earns. All charges so far are
+// kind: produce does not use up what fetch earns. All charges so far are
 // the burst and what was earned until the end of the last throttle announced.
+//
+// Kinds differ in their unit and in what happens at the edge. Work is counted
+// in nanoseconds; its throttles are no longer than a window, and since that may
+// repay less than is owed its debt has an end too. Mutations that are strict are
+// refused while the bucket is in debt, and those that are not refused are not
+// throttled. A connection that would make a debt is refused and takes nothing.
+// The rates of the broker and its listeners are buckets as well; an acceptor
+// pauses for their debt, a second at most.
+//
+// Where two quotas judge a request each counts its decision. Only the larger
+// throttle is announced, when its Mute begins, and only there it is counted.
 //
 // Since no charge is refused, a client that comes back for every request would
 // never be held. So only so many new connections may join a debt (Join): the
@@ -64,15 +120,10 @@
 //	balance  ...paid|   turn of A   |   turn of B   |   turn of A   |
 //	comes                     A               B               A
 //
-// # Who has a bucket
-//
-// An owner has an account, the buckets of both directions, from its first
-// setting on; when it has none any more, until it was idle for Options.Idle. A
-// connection keeps a Client with pointers to its buckets and compares one
-// generation counter for each charge.
-//
 // # Locks
 //
-// Enforcer.mu before shard.mu; Client.mu before shard.mu. Charges take none,
-// but when the generation has changed.
+// Enforcer.altering before Enforcer.mu; Client.mu before Enforcer.mu. Alter
+// holds altering until its changes are durable and in force, and asks the name
+// service before. Enforcer.mu guards settings and accounts. Charges take none, but
+// when the generation has changed.
 package quota

@@ -49,7 +49,7 @@ func (f *feed) name() *string {
 }
 
 // FuzzAlter: every entity is answered once; what is refused changes nothing,
-// and what is taken is in force and can be described.
+// and what is taken is in force and can be described. Under both models.
 func FuzzAlter(f *testing.F) {
 	f.Add([]byte("\x01\x01\x00\x01\x00\x01\x00\x00\x40\x8f\x40\x00\x00\x00\x00\x00"))
 	f.Add([]byte{})
@@ -58,25 +58,29 @@ func FuzzAlter(f *testing.F) {
 		var entries []Alteration
 		for len(in) > 0 && len(entries) < 20 {
 			var a Alteration
-			for range in.byte() % 3 {
+			for range in.byte() % 4 {
 				a.Components = append(a.Components, Component{Type: in.text("user", "client-id", "ip"), Name: in.name()})
 			}
 			for range in.byte() % 4 {
 				a.Ops = append(a.Ops, Op{
-					Key:    in.text(kafka.ProducerByteRate, kafka.ConsumerByteRate, kafka.RequestPercentage, kafka.ControllerMutationRate),
+					Key: in.text(kafka.ProducerByteRate, kafka.ConsumerByteRate, kafka.RequestPercentage,
+						kafka.ControllerMutationRate, kafka.ConnectionCreationRate),
 					Remove: in.byte()%2 == 1, Value: in.float(),
 				})
 			}
 			entries = append(entries, a)
 		}
-		checkAlter(t, entries)
+		for _, e := range []*Enforcer{newEnforcer(), newKafka()} {
+			e.lookup = resolveHosts
+			checkAlter(t, e, entries)
+		}
 	})
 }
 
-func checkAlter(t *testing.T, entries []Alteration) {
-	e, distinct := newEnforcer(), map[string]bool{}
+func checkAlter(t *testing.T, e *Enforcer, entries []Alteration) {
+	distinct := map[string]bool{}
 	for _, a := range entries {
-		distinct[identity(a.Components)] = true
+		distinct[identity(e.model.distinct(a.Components))] = true
 	}
 	results := e.Alter(context.Background(), time.Now(), entries, false)
 	if len(results) != len(distinct) {
@@ -98,11 +102,32 @@ func checkAlter(t *testing.T, entries []Alteration) {
 				t.Errorf("%s=%g was taken", key, v)
 			}
 		}
-		e.Client(*r.Components[0].Name, "").Charge(Produce, 1<<20, time.Now())
+		entity := entityOf(r.Components)
+		e.Client(entity.User.Name, entity.ClientID.Name).Charge(Produce, 1<<20, time.Now())
+		e.Admit("L", peer, time.Now())
 	}
 	if all, err := e.Describe(Filter{}); err != nil || len(all) != stored {
 		t.Errorf("described %d entities (%v), want %d", len(all), err, stored)
 	}
+}
+
+// FuzzAddress: what is read as an address is written and read as the same one.
+func FuzzAddress(f *testing.F) {
+	for _, name := range []string{"1.2.3.4", "1.2.3", "[::1]", "fe80::1%1", "010.0.0.1", "16909060", "::ffff:1.2.3.4", "a.b", "1..", ""} {
+		f.Add(name)
+	}
+	f.Fuzz(func(t *testing.T, name string) {
+		a, ok := parseAddress(name)
+		if !ok {
+			return
+		}
+		if again, ok := parseAddress(a.String()); !ok || again != a || canonical(a) != a {
+			t.Errorf("%q is %v, that is %v", name, a, again)
+		}
+		if isHost(name) {
+			t.Errorf("%q may be a host and is %v", name, a)
+		}
+	})
 }
 
 // FuzzDescribe: a filter is refused with one of two codes, or finds entities
@@ -119,6 +144,9 @@ func FuzzDescribe(f *testing.F) {
 			})
 		}
 		e := newEnforcer()
+		if in.byte()%2 == 1 {
+			e = newKafka()
+		}
 		e.SetBase(map[string]Limits{"alice": {kafka.ProducerByteRate: 1}, "bob": {kafka.ConsumerByteRate: 2}})
 		entries, err := e.Describe(filter)
 		if code := kafka.CodeOf(err); err != nil && (code != kafka.InvalidRequest && code != kafka.UnsupportedVersion || entries != nil) {

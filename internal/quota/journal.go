@@ -4,6 +4,8 @@ import (
 	"context"
 	"net/netip"
 
+	"go.uber.org/zap"
+
 	"kaasd/internal/kafka"
 )
 
@@ -30,10 +32,14 @@ func (e *Enforcer) Restore(settings []Setting, j Journal) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.journal = j
-	changed := make([]kafka.Entity, len(settings))
-	for i, s := range settings {
+	changed := make([]kafka.Entity, 0, len(settings))
+	for _, s := range settings {
+		if e.model.levelOf(s.Entity) == noLevel {
+			e.log.Warn("quota ignored: the model has no such entities", zap.Stringer("entity", s.Entity))
+			continue
+		}
 		e.put(s)
-		changed[i] = s.Entity
+		changed = append(changed, s.Entity)
 	}
 	e.apply(changed, e.clock.ticks(e.clock.start))
 }

@@ -43,7 +43,8 @@ type level struct {
 // levelNone is the level of those whom no setting limits.
 const levelNone = "none"
 
-// noLevel stands for it in place of an index.
+// noLevel stands for it, and for an entity the model has not, in place of an
+// index.
 const noLevel int8 = -1
 
 func (l *level) stored(user, clientID string) kafka.Entity {
@@ -73,12 +74,7 @@ func (m *Model) levelOf(e kafka.Entity) int8 {
 	return noLevel
 }
 
-func (m *Model) levelName(i int8) string {
-	if i == noLevel {
-		return levelNone
-	}
-	return m.levels[i].name
-}
+func (m *Model) levelName(i int8) string { return m.levels[i].name }
 
 // decide walks the levels for a client: for each kind the account of the entity
 // whose value applies, or nil. The caller holds mu.

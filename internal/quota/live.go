@@ -72,10 +72,11 @@ func (e *Enforcer) bind(user, clientID string) (buckets [kinds]*bucket) {
 func (e *Enforcer) need(owner kafka.Entity, by *account, k Kind) *bucket {
 	a := e.accounts.get(owner)
 	if a == nil {
-		if e.accounts.unnamed() < maxUnnamed {
+		if e.accounts.unnamed() < maxUnnamed || !hasDefault(by.owner) {
 			a = e.accounts.open(owner, e.model.levelOf(owner))
 		} else {
 			a = by
+			a.series.folded = k != Connection
 		}
 	}
 	if a.buckets[k] == nil {
@@ -84,19 +85,24 @@ func (e *Enforcer) need(owner kafka.Entity, by *account, k Kind) *bucket {
 	return a.buckets[k]
 }
 
-// rate gives the bucket of an account the limit that is in force for it. The
-// caller holds mu.
+// rate gives the bucket of an account the limit that is in force for it, and
+// makes the bucket if it is not there. The caller holds mu.
 func (e *Enforcer) rate(a *account, k Kind, now int64) {
-	if a.buckets[k] == nil {
-		a.buckets[k] = newBucket(e.meters[k], e.model.rules[k], now)
+	rule := e.model.rules[k]
+	b := a.buckets[k]
+	if b == nil {
+		b = newBucket(e.meters[k], rule, now)
+		// It has been full for a while: the request that it is made for may have
+		// been there before.
+		defer b.word.Add(-int64(time.Minute) << tickShift)
+		a.buckets[k] = b
 		e.meters[k].buckets++
 	}
-	b := a.buckets[k]
 	by := e.judge(a.owner, k)
 	if by == nil {
-		b.setLimit(unlimited, e.model.rules[k], now)
+		b.setLimit(unlimited, rule, now)
 		return
 	}
-	b.setLimit(by.limits[k], e.model.rules[k], now)
+	b.setLimit(by.limits[k], rule, now)
 	b.setLevel(by.level)
 }

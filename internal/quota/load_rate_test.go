@@ -40,7 +40,7 @@ func service(rate float64, conns, size int) time.Duration {
 // It gives up when nothing holds the connections.
 func measure(l *load, rate float64, size int) float64 {
 	away := func() bool {
-		earned := rate * (1 + l.now.Sub(l.begin).Seconds())
+		earned := rate * (l.burst + l.now.Sub(l.begin).Seconds())
 		return float64(l.charged) > 3*earned+float64(3*(len(l.perConn)+1)*size)
 	}
 	l.run(func() bool { return l.unmuted == 0 || away() })
@@ -67,7 +67,7 @@ func TestProduceRate(t *testing.T) {
 // last answer's throttle is over.
 func books(t *testing.T, l *load, rate float64) {
 	t.Helper()
-	want := rate + rate*l.paid.Sub(l.begin).Seconds()
+	want := rate*l.burst + rate*l.paid.Sub(l.begin).Seconds()
 	if got := float64(l.charged); math.Abs(got/want-1) > 0.002 {
 		t.Errorf("%.0f bytes charged, want %.0f within 0.2 %%", got, want)
 	}

@@ -15,6 +15,7 @@ import (
 type load struct {
 	enforcer *Enforcer
 	begin    time.Time
+	burst    float64 // seconds' worth
 	now      time.Time
 	queue    events
 
@@ -59,7 +60,7 @@ func newLoad(rate float64, conns int) *load {
 	// A bucket is full whenever the first one comes.
 	begin := e.clock.start.Add(time.Hour)
 	return &load{
-		enforcer: e, begin: begin, now: begin,
+		enforcer: e, begin: begin, now: begin, burst: 1,
 		perConn: make([]int64, conns), muted: make([]bool, conns), unmuted: conns,
 	}
 }

@@ -13,31 +13,7 @@ func (c *Client) Mutate(partitions int, strict bool, now time.Time) (t Throttle,
 	case b == nil:
 		return c.enforcer.meters[Mutation].free(partitions), true
 	case strict:
-		return b.takeUnlessIndebted(partitions, c.clock.ticks(now))
+		return b.takeUnless(leastDebt, 0, partitions, c.clock.ticks(now))
 	}
 	return b.charge(partitions, c.clock.ticks(now)), true
-}
-
-// leastDebt is a debt that is not an error of rounding.
-const leastDebt = msTicks / 1000
-
-// takeUnlessIndebted takes n units, into debt if need be, unless there is one.
-func (b *bucket) takeUnlessIndebted(n int, now int64) (Throttle, bool) {
-	for {
-		lim, old := b.limit.Load(), b.word.Load()
-		if lim.isUnlimited() {
-			b.count(0, n)
-			b.pass(now)
-			return Throttle{}, true
-		}
-		zero := lim.settled(old, now)
-		if zero-now >= leastDebt {
-			b.count(1, 0)
-			return b.deny(lim, zero, now), false
-		}
-		if b.word.CompareAndSwap(old, min(zero+lim.cost(n), now+lim.deepest)) {
-			b.count(1, n)
-			return Throttle{}, true
-		}
-	}
 }

@@ -24,6 +24,7 @@ type slots struct {
 // settle gives an account its place, when its setting has changed.
 func (s *slots) settle(a *account) {
 	switch {
+	case shapeOf(a.owner) == ofNobody || shapeOf(a.owner) == ofAddress:
 	case !a.series.own:
 		if a.series.named || a.series.folded {
 			s.place(a)
@@ -37,7 +38,7 @@ func (s *slots) settle(a *account) {
 
 // place finds a slot for an account, or folds it.
 func (s *slots) place(a *account) {
-	if shapeOf(a.owner) != ofNobody && (s.free > 0 || a.series.named && s.evict()) {
+	if s.free > 0 || a.series.named && s.evict() {
 		s.claim(a)
 		return
 	}
@@ -129,26 +130,34 @@ func (e *Enforcer) placeThrottled() {
 	if fresh == 0 {
 		return
 	}
-	var found []*account
+	type newcomer struct {
+		account *account
+		at      int64
+	}
+	var found []newcomer
 	for _, a := range e.accounts.all {
-		if !a.series.own && !a.series.folded && shapeOf(a.owner) != ofAddress && a.throttledAt() >= 0 {
-			found = append(found, a)
+		if shape := shapeOf(a.owner); shape == ofAddress || shape == ofNobody || a.series.own || a.series.folded {
+			continue
+		}
+		if at, was := a.throttledAt(); was {
+			found = append(found, newcomer{a, at})
 		}
 	}
-	slices.SortFunc(found, func(a, b *account) int { return cmp.Compare(a.throttledAt(), b.throttledAt()) })
-	for _, a := range found {
-		e.series.place(a)
+	slices.SortFunc(found, func(a, b newcomer) int { return cmp.Compare(a.at-b.at, 0) })
+	for _, n := range found {
+		e.series.place(n.account)
 	}
 }
 
-// throttledAt is the moment of the account's last throttle, below zero when
-// it had none.
-func (a *account) throttledAt() int64 {
-	at := int64(-1)
+// throttledAt is the moment of the account's last throttle, if it had one.
+func (a *account) throttledAt() (at int64, was bool) {
 	for _, b := range a.buckets {
-		if b != nil && b.throttled.Load() > 0 {
-			at = max(at, b.throttledAt.Load())
+		if b == nil || b.throttled.Load() == 0 {
+			continue
+		}
+		if last := b.throttledAt.Load(); !was || last-at > 0 {
+			at, was = last, true
 		}
 	}
-	return at
+	return at, was
 }

@@ -170,9 +170,7 @@ func (e *Enforcer) tidy(entity kafka.Entity) {
 	if a == nil {
 		return
 	}
-	if !entity.IP.Present {
-		e.series.settle(a)
-	}
+	e.series.settle(a)
 	if !a.series.named && a.buckets == ([kinds]*bucket{}) {
 		e.forget(a)
 	}

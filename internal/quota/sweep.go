@@ -26,14 +26,11 @@ func (e *Enforcer) sweep(now int64) {
 	}
 	gone := false
 	for range min(n, len(e.accounts.all)) {
-		e.swept++
-		if e.swept >= len(e.accounts.all) {
-			e.swept = 0
+		// Downwards, since the last one takes the place of one that goes.
+		if e.swept--; e.swept < 0 || e.swept >= len(e.accounts.all) {
+			e.swept = len(e.accounts.all) - 1
 		}
 		gone = e.sweepOne(e.accounts.all[e.swept], after, now) || gone
-		if len(e.accounts.all) == 0 {
-			break
-		}
 	}
 	if gone {
 		e.generation.Add(1)

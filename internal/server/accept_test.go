@@ -21,7 +21,7 @@ type refusing struct{ asked atomic.Int32 }
 
 func (a *refusing) Admit(string, net.Addr, time.Time) Admission {
 	if a.asked.Add(1)%2 == 0 {
-		return Admission{Refuse: errors.New("connection rate of 127.0.0.1 exceeded")}
+		return Admission{Wait: time.Millisecond, Refuse: errors.New("connection rate of 127.0.0.1 exceeded")}
 	}
 	return Admission{}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"net"
 	"sync"
 	"syscall"
 	"testing"
@@ -98,6 +99,48 @@ func BenchmarkMuted(b *testing.B) {
 		return Answer{Payload: constant(framed(nil)), Alone: true, Mute: &timedMute{until: q.Received.Add(d), late: &late}}, nil
 	}})
 	clients(b, "muted", 1000, r.Listeners()[0].Address)
+	reportCPU(b)
+	b.ReportMetric(float64(late.p99().Microseconds()), "us-late-p99")
+}
+
+// BenchmarkMutedBare has the same traffic answered by bare loops of read, write
+// and sleep: what no server of one goroutine per connection goes below.
+func BenchmarkMutedBare(b *testing.B) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer l.Close()
+	go func() {
+		for {
+			nc, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go answerAndSleep(nc)
+		}
+	}()
+	clients(b, "muted", 1000, l.Addr().String())
+	reportCPU(b)
+}
+
+// answerAndSleep serves what ask sends.
+func answerAndSleep(nc net.Conn) {
+	defer nc.Close()
+	request, answer := make([]byte, 8), framed(nil)
+	for {
+		if _, err := io.ReadFull(nc, request); err != nil {
+			return
+		}
+		if _, err := nc.Write(answer); err != nil {
+			return
+		}
+		time.Sleep(time.Duration(binary.BigEndian.Uint32(request[4:])) * time.Millisecond)
+	}
+}
+
+// reportCPU lets seconds pass and reports the processor time of this process.
+func reportCPU(b *testing.B) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	began := cpu(b)
@@ -105,7 +148,6 @@ func BenchmarkMuted(b *testing.B) {
 		<-tick.C
 	}
 	b.ReportMetric(100*(cpu(b)-began).Seconds()/b.Elapsed().Seconds(), "%core")
-	b.ReportMetric(float64(late.p99().Microseconds()), "us-late-p99")
 }
 
 // BenchmarkLookOut looks once at 1,000 connections that do not read: those that

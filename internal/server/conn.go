@@ -226,7 +226,8 @@ type delivery struct {
 	frame  *frame
 }
 
-// deliver waits as the answer asks, writes it, and mutes.
+// deliver waits as the answer asks, writes it, and mutes a connection that goes
+// on.
 func (c *conn) deliver(d delivery) error {
 	if d.answer.Mute != nil {
 		defer d.answer.Mute.Done()
@@ -234,13 +235,11 @@ func (c *conn) deliver(d delivery) error {
 	if err := c.send(d); err != nil {
 		return err
 	}
-	if d.answer.Mute != nil {
-		if err := c.mute(d.answer.Mute); err != nil {
-			return err
-		}
-	}
-	if d.answer.Close {
+	switch {
+	case d.answer.Close:
 		return errFinished
+	case d.answer.Mute != nil:
+		return c.mute(d.answer.Mute)
 	}
 	return nil
 }

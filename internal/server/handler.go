@@ -114,7 +114,7 @@ type Answer struct {
 	// nothing meanwhile.
 	Delay time.Duration
 
-	// Close ends the connection once the answer is written.
+	// Close ends the connection once the answer is written, without a mute.
 	Close bool
 }
 

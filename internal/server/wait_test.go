@@ -98,6 +98,23 @@ func TestMuteWithoutAnswer(t *testing.T) {
 	})
 }
 
+func TestWhoIsClosedIsNotMutedFirst(t *testing.T) {
+	bubble(t, testOptions(), &handler{}, func(t *testing.T, r *rig) {
+		m := newMute(time.Hour)
+		r.handler.(*handler).serve = func(context.Context, *Request) (Answer, error) { return Answer{Mute: m, Close: true}, nil }
+		c := r.pipe()
+		began := time.Now()
+		c.send(framed([]byte("acks=0")))
+		if n, err := c.Read(make([]byte, 1)); n != 0 || err == nil || time.Since(began) != 0 {
+			t.Errorf("read %d bytes, %v after %v, want the end at once", n, err, time.Since(began))
+		}
+		synctest.Wait()
+		if got := m.done.Load(); got != 1 {
+			t.Errorf("done %d times, want once", got)
+		}
+	})
+}
+
 func TestMuteIsAskedAgain(t *testing.T) {
 	bubble(t, testOptions(), &handler{}, func(t *testing.T, r *rig) {
 		m := newMute(time.Hour)

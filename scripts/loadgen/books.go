@@ -11,7 +11,8 @@ import (
 // entry is one answer.
 type entry struct {
 	connection int
-	at         time.Duration // when it came, since the start
+	sent       time.Duration // when its request was sent, since the start
+	at         time.Duration // when it came
 	throttle   time.Duration // as announced
 	owed       time.Duration // the part of it that is debt; the rest waits for a turn
 	charged    int           // bytes; 0 for an empty throttled answer
@@ -22,11 +23,13 @@ func (e entry) paid() time.Duration { return e.at + e.owed }
 
 // report is what is printed.
 type report struct {
+	Bucket           string  `json:"bucket"`
 	ChargedBytes     int     `json:"charged_bytes"`
 	Seconds          float64 `json:"seconds"`
 	Rate             float64 `json:"rate"` // bytes per second
 	Limit            float64 `json:"limit"`
 	ErrorPercent     float64 `json:"error_percent"`
+	BooksPercent     float64 `json:"books_percent"`
 	Answers          int     `json:"answers"`
 	Throttled        int     `json:"throttled"`
 	PerConnectionMin int     `json:"per_connection_min"` // bytes
@@ -34,8 +37,9 @@ type report struct {
 }
 
 // settle measures the answers. With a limit only those from when every
-// connection has been throttled once count, else all of them.
-func settle(entries []entry, connections int, limit float64) (report, error) {
+// connection has been throttled once count, else all of them. With a burst the
+// books are judged too.
+func settle(entries []entry, connections int, limit float64, burst time.Duration) (report, error) {
 	r := report{Limit: limit, Answers: len(entries)}
 	for _, e := range entries {
 		if e.throttle > 0 {
@@ -54,6 +58,9 @@ func settle(entries []entry, connections int, limit float64) (report, error) {
 	}
 	charged := slices.DeleteFunc(slices.Clone(entries), func(e entry) bool { return e.charged == 0 })
 	slices.SortFunc(charged, func(a, b entry) int { return cmp.Compare(a.paid(), b.paid()) })
+	if burst > 0 && len(charged) > 0 {
+		r.BooksPercent = audit(charged, limit, burst)
+	}
 	first := slices.IndexFunc(charged, func(e entry) bool { return e.paid() >= begin })
 	if first < 0 || len(charged)-first < 2 {
 		return r, errors.New("too few answers to measure (longer --duration)")
@@ -74,6 +81,28 @@ func settle(entries []entry, connections int, limit float64) (report, error) {
 	}
 	r.PerConnectionMin, r.PerConnectionMax = slices.Min(per), slices.Max(per)
 	return r, nil
+}
+
+// audit says by how many percent the charges are off what the books allow: all
+// so far are the burst and the limit times the time until they are paid, since
+// the bucket was full. That was when the first request was on its way. Some
+// answer may come late on a busy machine, so it is the median of the last quarter.
+func audit(charged []entry, limit float64, burst time.Duration) float64 {
+	asked, answered := charged[0].sent, charged[0].at
+	for _, e := range charged {
+		asked, answered = min(asked, e.sent), min(answered, e.at)
+	}
+	var sum float64
+	var off []float64
+	for i, e := range charged {
+		sum += float64(e.charged)
+		if i >= len(charged)*3/4 {
+			least, most := limit*(burst+e.paid()-answered).Seconds(), limit*(burst+e.paid()-asked).Seconds()
+			off = append(off, 100*(min(sum-least, 0)+max(sum-most, 0))/most)
+		}
+	}
+	slices.Sort(off)
+	return off[len(off)/2]
 }
 
 // muted says whether connections were held for as long as was announced: the

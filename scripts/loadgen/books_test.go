@@ -5,15 +5,17 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 )
 
-// bucket is a full bucket with a limit, of which produce requests take.
-type bucket struct {
+// account is a full bucket with a limit, of which produce requests take.
+type account struct {
 	limit float64 // bytes per second
 	empty time.Duration
 }
 
-func (b *bucket) charge(now time.Duration, bytes int) time.Duration {
+func (b *account) charge(now time.Duration, bytes int) time.Duration {
 	b.empty = max(b.empty, now-time.Second) + time.Duration(float64(bytes)/b.limit*1e9)
 	return max(b.empty-now, 0).Truncate(time.Millisecond)
 }
@@ -23,7 +25,7 @@ func (b *bucket) charge(now time.Duration, bytes int) time.Duration {
 func TestBooksHoldTheLimit(t *testing.T) {
 	for _, connections := range []int{1, 20, 100} {
 		for _, bytes := range []int{1000, 64 << 10, 1 << 20} {
-			b := &bucket{limit: 1e7, empty: -time.Second}
+			b := &account{limit: 1e7, empty: -time.Second}
 			var entries []entry
 			next := make([]time.Duration, connections)
 			for now := time.Duration(0); now < 20*time.Second; now += 50 * time.Microsecond {
@@ -33,24 +35,49 @@ func TestBooksHoldTheLimit(t *testing.T) {
 					}
 					throttle := b.charge(now, bytes)
 					next[c] = now + throttle + 50*time.Microsecond
-					entries = append(entries, entry{connection: c, at: now, throttle: throttle, owed: throttle, charged: bytes})
+					entries = append(entries, entry{connection: c, sent: now, at: now, throttle: throttle, owed: throttle, charged: bytes})
 				}
 			}
-			r, err := settle(entries, connections, 1e7)
-			if err != nil || math.Abs(r.ErrorPercent) > 0.05 {
-				t.Errorf("%d connections, %d bytes: got %v, %v", connections, bytes, r.ErrorPercent, err)
+			r, err := settle(entries, connections, 1e7, time.Second)
+			if err != nil || math.Abs(r.ErrorPercent) > 0.05 || math.Abs(r.BooksPercent) > 0.05 {
+				t.Errorf("%d connections, %d bytes: got %v, books %v, %v", connections, bytes, r.ErrorPercent, r.BooksPercent, err)
 			}
+		}
+	}
+}
+
+// TestBooksTellABurst: a bucket that held more than it should is found out, though
+// its rate is right; one whose first answer was late is not.
+func TestBooksTellABurst(t *testing.T) {
+	for late, want := range map[time.Duration]float64{0: 10, 999 * time.Millisecond: 0.01} {
+		b := &account{limit: 1e7, empty: -time.Second}
+		var entries []entry
+		for now := time.Second - time.Millisecond; now < 10*time.Second; {
+			throttle := b.charge(now, 1<<20)
+			entries = append(entries, entry{sent: now - late, at: now, throttle: throttle, owed: throttle, charged: 1 << 20})
+			now, late = now+throttle+time.Microsecond, 0
+		}
+		r, err := settle(entries, 1, 1e7, 0)
+		if err != nil || math.Abs(r.ErrorPercent) > 0.05 {
+			t.Fatalf("got a rate off by %v, %v", r.ErrorPercent, err)
+		}
+		burst := time.Millisecond // less than there was
+		if late > 0 {
+			burst = time.Second - late
+		}
+		if r, _ = settle(entries, 1, 1e7, burst); math.Abs(r.BooksPercent-want) > want {
+			t.Errorf("got books %v %% off, want about %v", r.BooksPercent, want)
 		}
 	}
 }
 
 func TestBooksNeedThrottles(t *testing.T) {
 	entries := []entry{{connection: 0, at: 1, throttle: 5, owed: 5, charged: 1}, {connection: 1, at: 2, charged: 1}}
-	_, err := settle(entries, 3, 1)
+	_, err := settle(entries, 3, 1, 0)
 	if err == nil || err.Error() != "2 of 3 connections were never throttled" {
 		t.Errorf("got %v", err)
 	}
-	if _, err := settle(entries[:1], 1, 1); err == nil || !strings.Contains(err.Error(), "too few answers") {
+	if _, err := settle(entries[:1], 1, 1, 0); err == nil || !strings.Contains(err.Error(), "too few answers") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -58,19 +85,19 @@ func TestBooksNeedThrottles(t *testing.T) {
 // TestBooksNeedMutes: a broker that announces throttles and reads on anyway
 // does not pass, however well its announcements add up.
 func TestBooksNeedMutes(t *testing.T) {
-	b := &bucket{limit: 1e7, empty: -time.Second}
+	b := &account{limit: 1e7, empty: -time.Second}
 	var entries []entry
 	for now := time.Duration(0); now < 8*time.Second; now += 10 * time.Millisecond {
 		throttle := b.charge(now, 1<<20)
 		entries = append(entries, entry{at: now, throttle: throttle, owed: throttle, charged: 1 << 20})
 	}
-	if _, err := settle(entries, 1, 1e7); err == nil || !strings.Contains(err.Error(), "does not mute") {
+	if _, err := settle(entries, 1, 1e7, 0); err == nil || !strings.Contains(err.Error(), "does not mute") {
 		t.Errorf("got %v", err)
 	}
 }
 
 func TestBooksWithoutLimit(t *testing.T) {
-	r, err := settle([]entry{{at: time.Second, charged: 10}, {at: 2 * time.Second, charged: 10}, {at: 3 * time.Second, charged: 30}}, 1, 0)
+	r, err := settle([]entry{{at: time.Second, charged: 10}, {at: 2 * time.Second, charged: 10}, {at: 3 * time.Second, charged: 30}}, 1, 0, 0)
 	if err != nil || r.Rate != 20 || r.ChargedBytes != 40 {
 		t.Errorf("got %+v, %v, want 40 bytes at 20 per second", r, err)
 	}
@@ -81,7 +108,7 @@ func TestEmptyAnswersAreNotCharged(t *testing.T) {
 		{at: 0, throttle: 500 * time.Millisecond, charged: 5},
 		{at: time.Second, throttle: time.Second},
 		{at: 2 * time.Second, charged: 10},
-	}, 1, 5)
+	}, 1, 5, 0)
 	if err != nil || r.Rate != 5 || r.Throttled != 2 {
 		t.Errorf("got %+v, %v, want 5 bytes per second and 2 throttled", r, err)
 	}
@@ -94,5 +121,43 @@ func TestFlags(t *testing.T) {
 	}
 	if o, err := parse(strings.Fields("--mode fetch --limit 1e7")); err != nil || o.limit != 1e7 {
 		t.Errorf("got %+v, %v", o, err)
+	}
+}
+
+func TestClients(t *testing.T) {
+	o, err := parse(strings.Fields("--bucket alice/c1,alice/,alice --bucket /c2-*"))
+	want := []bucket{
+		{"alice/c1,alice/,alice", []client{{user: "alice", id: "c1"}, {user: "alice"}, {user: "alice", noID: true}}},
+		{"/c2-*", []client{{id: "c2-*"}}},
+	}
+	if diff := cmp.Diff(want, o.buckets, cmp.AllowUnexported(bucket{}, client{})); err != nil || diff != "" {
+		t.Errorf("got %v, -want +got:\n%s", err, diff)
+	}
+	if got := o.buckets[1].clients[0].one(7); got != (client{id: "c2-7"}) {
+		t.Errorf("got %+v for the seventh connection", got)
+	}
+	if o.admin != want[0].clients[0] {
+		t.Errorf("got %+v for admin, want the first client", o.admin)
+	}
+}
+
+// TestDoors: what passes is the burst and the rate, no more and no less.
+func TestDoors(t *testing.T) {
+	attempts := make([]attempt, 30)
+	for i := range attempts {
+		attempts[i] = attempt{at: time.Unix(0, 0).Add(time.Duration(i) * 100 * time.Millisecond), answered: i < 10 || i%10 == 0, held: time.Second}
+	}
+	d := count(attempts)
+	if want := (doors{Passed: 12, Refused: 18, Seconds: 2.9, Served: 3, HeldMin: 1, HeldMax: 1}); d != want {
+		t.Errorf("got %+v, want %+v", d, want)
+	}
+	for allowed, good := range map[float64]bool{10.9: false, 11: true, 13: true, 13.1: false} {
+		d.Allowed = allowed
+		if err := d.judge(1); (err == nil) != good {
+			t.Errorf("%v allowed: got %v", allowed, err)
+		}
+	}
+	if err := d.judge(0); err == nil {
+		t.Error("refused connections without a limit are no fault")
 	}
 }

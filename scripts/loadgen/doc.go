@@ -16,6 +16,19 @@
 // when its turn comes, not when the debt is paid; but a fetch takes no more
 // than is there and its excess of a batch, so its books are the plain times.
 //
+// The books say more than the rate: all charges of a bucket are what it held
+// when it was full, --burst, and the limit times the time until they are paid.
+// With --burst they are held against --books percent.
+//
+// Connections say that they are --bucket user/client-id: those of one flag
+// share a bucket and each flag is measured by itself. Besides produce and fetch
+// there are other loads:
+//
+//	request   asks for the broker as often as it goes: is it throttled, and muted?
+//	mutate    creates topics; what is charged are their partitions
+//	connect   opens connections over --duration: how many are served, how the others end
+//	raise     mutes all connections, raises their quota, and tells how soon each feels it
+//
 // It prints one line of JSON, and ends with 1 when the rate is further from
-// --limit than --tolerance percent, with 2 when it was called wrongly.
+// --limit than --tolerance percent, or what else was asked for does not hold, with 2 when it was called wrongly.
 package main

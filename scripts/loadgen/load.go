@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"time"
 
@@ -16,9 +17,10 @@ import (
 
 const (
 	// The versions before the flexible ones: topics by name.
-	produceVersion = 8
-	fetchVersion   = 11
-	createVersion  = 4
+	produceVersion  = 8
+	fetchVersion    = 11
+	createVersion   = 4
+	metadataVersion = 7
 
 	minBytes  = 128
 	fillBatch = 16 << 10 // bytes of a batch that is there to be fetched
@@ -36,28 +38,71 @@ type work struct {
 	charge func(answer []byte) (charged int, throttle time.Duration, err error)
 }
 
-// load runs all connections and gathers their answers.
-func load(o options) ([]entry, error) {
-	if err := prepare(o); err != nil {
+// load is what was measured of each bucket.
+type load struct {
+	Buckets []report `json:"buckets"`
+}
+
+// loads loads the broker with all clients at once, and judges each bucket.
+func loads(o options) (any, error) {
+	entries, err := o.gather()
+	if err != nil {
 		return nil, err
 	}
-	peers := make([]*peer, o.connections)
-	for i := range peers {
-		p, err := dial(o)
-		if err != nil {
+	var got load
+	for i, b := range o.buckets {
+		r, e := settle(entries[i], len(b.clients)*o.connections, o.limit, o.burst)
+		r.Bucket = b.name
+		got.Buckets = append(got.Buckets, r)
+		if e = errors.Join(e, o.judge(r)); e != nil {
+			err = errors.Join(err, fmt.Errorf("bucket %s: %w", b.name, e))
+		}
+	}
+	return got, err
+}
+
+// judge holds a report against the limit.
+func (o options) judge(r report) error {
+	if o.limit > 0 && math.Abs(r.ErrorPercent) > o.tolerance {
+		return fmt.Errorf("%.0f per second are %+.2f %% off the limit of %.0f", r.Rate, r.ErrorPercent, o.limit)
+	}
+	if o.burst > 0 && math.Abs(r.BooksPercent) > o.books {
+		return fmt.Errorf("the books are %+.3f %% off", r.BooksPercent)
+	}
+	return nil
+}
+
+// seat is one connection, and the books it is written in.
+type seat struct {
+	*peer
+	bucket, number int // number counts the connections of a bucket
+	partition      int32
+}
+
+// gather runs all connections and returns the answers of each bucket.
+func (o options) gather() ([][]entry, error) {
+	if o.mode != "request" {
+		if err := prepare(o); err != nil {
 			return nil, err
 		}
-		defer p.nc.Close()
-		peers[i] = p
 	}
-	books := make([][]entry, o.connections)
+	seats, err := o.connect()
+	defer func() {
+		for _, s := range seats {
+			s.nc.Close()
+		}
+	}()
+	if err != nil {
+		return nil, err
+	}
+	books := make([][]entry, len(seats))
 	began := time.Now()
 	var all errgroup.Group
-	for i, p := range peers {
+	for i, s := range seats {
 		all.Go(func() error {
-			w, err := o.work(int32(i % o.partitions))
+			w, err := o.work(s)
 			if err == nil {
-				books[i], err = o.run(i, p, w, began)
+				books[i], err = o.run(s, w, began)
 			}
 			return err
 		})
@@ -65,23 +110,39 @@ func load(o options) ([]entry, error) {
 	if err := all.Wait(); err != nil {
 		return nil, err
 	}
-	var entries []entry
-	for _, b := range books {
-		entries = append(entries, b...)
+	entries := make([][]entry, len(o.buckets))
+	for i, s := range seats {
+		entries[s.bucket] = append(entries[s.bucket], books[i]...)
 	}
 	return entries, nil
 }
 
+// connect opens the connections of all clients.
+func (o options) connect() ([]seat, error) {
+	var seats []seat
+	for i, b := range o.buckets {
+		for n := range len(b.clients) * o.connections {
+			p, err := o.dial(b.clients[n%len(b.clients)].one(n))
+			if err != nil {
+				return seats, err
+			}
+			seats = append(seats, seat{peer: p, bucket: i, number: n, partition: int32(len(seats) % o.partitions)})
+		}
+	}
+	return seats, nil
+}
+
 // run sends and receives until the time is over.
-func (o options) run(connection int, p *peer, w work, began time.Time) ([]entry, error) {
+func (o options) run(s seat, w work, began time.Time) ([]entry, error) {
 	var entries []entry
 	end := began.Add(o.duration)
-	p.nc.SetDeadline(end.Add(o.grace()))
+	s.nc.SetDeadline(end.Add(o.grace()))
 	for time.Now().Before(end) {
-		if err := p.send(w.frame); err != nil {
+		sent := time.Since(began)
+		if err := s.send(w.frame); err != nil {
 			return entries, unlessOver(err)
 		}
-		answer, err := p.receive()
+		answer, err := s.receive()
 		if err != nil {
 			return entries, unlessOver(err)
 		}
@@ -90,7 +151,7 @@ func (o options) run(connection int, p *peer, w work, began time.Time) ([]entry,
 		if err != nil {
 			return nil, err
 		}
-		e := entry{connection: connection, at: at, throttle: throttle, charged: charged}
+		e := entry{connection: s.number, sent: sent, at: at, throttle: throttle, charged: charged}
 		if o.mode == "produce" {
 			e.owed = throttle
 		}
@@ -117,16 +178,29 @@ func unlessOver(err error) error {
 	return fmt.Errorf("the broker ended a connection: %w", err)
 }
 
-func (o options) work(partition int32) (work, error) {
-	if o.mode == "fetch" {
-		return o.fetch(partition)
+func (o options) work(s seat) (work, error) {
+	switch o.mode {
+	case "fetch":
+		return o.fetch(s.client, s.partition)
+	case "request":
+		return o.request(s.client)
 	}
-	return o.produce(partition, o.bytes)
+	return o.produce(s.client, s.partition, o.bytes)
+}
+
+// request asks for the broker alone; what is charged counts answers.
+func (o options) request(c client) (work, error) {
+	frame, err := c.encode(kafka.KeyMetadata, metadataVersion, &message.MetadataRequest{Topics: []message.MetadataRequestTopic{}})
+	return work{frame, func(answer []byte) (int, time.Duration, error) {
+		var got message.MetadataResponse
+		err := decode(kafka.KeyMetadata, metadataVersion, answer, &got)
+		return 1, millis(got.ThrottleTimeMs), err
+	}}, err
 }
 
 // produce is a request with one batch, charged by its own size.
-func (o options) produce(partition int32, size int) (work, error) {
-	frame, err := encode(kafka.KeyProduce, produceVersion, &message.ProduceRequest{
+func (o options) produce(c client, partition int32, size int) (work, error) {
+	frame, err := c.encode(kafka.KeyProduce, produceVersion, &message.ProduceRequest{
 		Acks: int16(o.acks), TimeoutMs: 30_000,
 		TopicData: []message.ProduceTopic{{Name: o.topic, PartitionData: []message.ProducePartition{
 			{Index: partition, Records: codec.Records{Bytes: batch(size)}},
@@ -156,8 +230,8 @@ func batch(size int) []byte {
 }
 
 // fetch reads the same records again and again, charged by the answer's size.
-func (o options) fetch(partition int32) (work, error) {
-	frame, err := encode(kafka.KeyFetch, fetchVersion, &message.FetchRequest{
+func (o options) fetch(c client, partition int32) (work, error) {
+	frame, err := c.encode(kafka.KeyFetch, fetchVersion, &message.FetchRequest{
 		ReplicaID: -1, MaxWaitMs: 500, MinBytes: 1, MaxBytes: int32(o.bytes), SessionEpoch: -1,
 		Topics: []message.FetchTopic{{Topic: o.topic, Partitions: []message.FetchPartition{
 			{Partition: partition, CurrentLeaderEpoch: -1, LastFetchedEpoch: -1, LogStartOffset: -1, PartitionMaxBytes: int32(o.bytes)},
@@ -188,9 +262,10 @@ func (o options) fetch(partition int32) (work, error) {
 
 func millis(ms int32) time.Duration { return time.Duration(ms) * time.Millisecond }
 
-// prepare creates the topic, and fills it when it is to be fetched from.
+// prepare creates the topic and writes to each partition: what is there to be
+// fetched, or little, so that the first request is as quick as the next.
 func prepare(o options) error {
-	p, err := dial(o)
+	p, err := o.dial(o.admin)
 	if err != nil {
 		return err
 	}
@@ -207,10 +282,7 @@ func prepare(o options) error {
 			return fmt.Errorf("create topic %s: %v", t.Name, t.ErrorCode)
 		}
 	}
-	if o.mode != "fetch" {
-		return nil
-	}
-	for partition := range min(o.partitions, o.connections) {
+	for partition := range o.partitions {
 		if err := o.fill(p, int32(partition)); err != nil {
 			return err
 		}
@@ -218,10 +290,14 @@ func prepare(o options) error {
 	return nil
 }
 
-// fill writes what one answer can hold to a partition.
+// fill writes to a partition, for fetches what one answer can hold.
 func (o options) fill(p *peer, partition int32) error {
-	w, err := o.produce(partition, min(fillBatch, o.bytes))
-	for have := 0; err == nil && have < o.bytes; have += fillBatch {
+	want := o.bytes
+	if o.mode != "fetch" {
+		want = minBytes
+	}
+	w, err := o.produce(p.client, partition, min(fillBatch, want))
+	for have := 0; err == nil && have < want; have += fillBatch {
 		if err = p.send(w.frame); err != nil {
 			break
 		}

@@ -5,7 +5,10 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -15,16 +18,32 @@ type options struct {
 	mode        string
 	topic       string
 	partitions  int
-	connections int
+	buckets     []bucket
+	connections int // of each client
 	bytes       int // of a request's records, or of an answer's
 	acks        int
 	duration    time.Duration
 	obey        bool
-	user        string
 	password    string
 	mechanism   string
-	limit       float64 // charged bytes per second; 0 is none
-	tolerance   float64 // percent
+	limit       float64       // charged per second; 0 is none
+	tolerance   float64       // percent
+	burst       time.Duration // what a full bucket holds, as time at the limit; 0 does not check the books
+	books       float64       // percent
+	version     int           // of CreateTopics
+	from        string
+	admin       client
+	within      time.Duration
+}
+
+// modes are what loadgen does, each with what it prints.
+var modes = map[string]func(options) (any, error){
+	"produce": loads,
+	"fetch":   loads,
+	"request": loads,
+	"mutate":  mutations,
+	"connect": connections,
+	"raise":   raise,
 }
 
 func main() {
@@ -36,7 +55,11 @@ func main() {
 		fmt.Fprintln(os.Stderr, "loadgen:", err)
 		os.Exit(2)
 	}
-	if err := measure(o); err != nil {
+	report, err := modes[o.mode](o)
+	if report != nil {
+		err = errors.Join(json.NewEncoder(os.Stdout).Encode(report), err)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "loadgen:", err)
 		os.Exit(1)
 	}
@@ -46,21 +69,36 @@ func parse(args []string) (options, error) {
 	var o options
 	f := flag.NewFlagSet("loadgen", flag.ContinueOnError)
 	f.StringVar(&o.address, "address", "localhost:9092", "`host:port` of the broker")
-	f.StringVar(&o.mode, "mode", "produce", "produce or fetch")
-	f.StringVar(&o.topic, "topic", "loadgen", "topic, created when it is not there")
+	f.StringVar(&o.mode, "mode", "produce", strings.Join(slices.Sorted(maps.Keys(modes)), ", "))
+	f.StringVar(&o.topic, "topic", "loadgen", "topic, created when it is not there; with mutate what new ones begin with")
 	f.IntVar(&o.partitions, "partitions", 4, "partitions of a topic that is created")
-	f.IntVar(&o.connections, "connections", 1, "connections at once")
+	f.Func("bucket", "`user/client-id[,user/client-id]`: clients that share a bucket; may be repeated", func(text string) error {
+		o.buckets = append(o.buckets, parseBucket(text))
+		return nil
+	})
+	f.IntVar(&o.connections, "connections", 1, "connections of each client at once; with connect one after the other")
 	f.IntVar(&o.bytes, "bytes", 64<<10, "bytes of records in a request, or at most in an answer")
 	f.IntVar(&o.acks, "acks", 1, "acks of produce requests: 1 or -1")
 	f.DurationVar(&o.duration, "duration", 20*time.Second, "how long to load")
 	f.BoolVar(&o.obey, "obey", false, "wait out announced throttles, as good clients do")
-	f.StringVar(&o.user, "user", "", "user to log in; empty does not log in")
-	f.StringVar(&o.password, "password", "", "the user's password")
+	f.StringVar(&o.password, "password", "", "the password of every user")
 	f.StringVar(&o.mechanism, "mechanism", "SCRAM-SHA-512", "PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512")
-	f.Float64Var(&o.limit, "limit", 0, "charged bytes per second that must come out; 0 checks nothing")
+	f.Float64Var(&o.limit, "limit", 0, "what must be charged to each bucket per second; 0 checks nothing")
 	f.Float64Var(&o.tolerance, "tolerance", 1, "percent the rate may be off")
+	f.DurationVar(&o.burst, "burst", 0, "time at the limit that a full bucket holds; 0 does not check the books")
+	f.Float64Var(&o.books, "books", 0.2, "percent the books may be off")
+	f.IntVar(&o.version, "version", 7, "version of CreateTopics: strict from 6")
+	f.StringVar(&o.from, "from", "", "address to connect from")
+	admin := f.String("admin", "", "`user/client-id` that creates the topic and sets quotas; the first client when empty")
+	f.DurationVar(&o.within, "within", 1500*time.Millisecond, "how soon every connection must feel a raise, or be answered or closed with connect")
 	if err := f.Parse(args); err != nil {
 		return o, err
+	}
+	if len(o.buckets) == 0 {
+		o.buckets = []bucket{parseBucket("/loadgen")}
+	}
+	if o.admin = o.buckets[0].clients[0]; *admin != "" {
+		o.admin = parseClient(*admin)
 	}
 	return o, o.validate(f.Args())
 }
@@ -73,7 +111,7 @@ func (o options) validate(rest []string) error {
 		}
 	}
 	fault(len(rest) > 0, "unknown argument %q", rest)
-	fault(o.mode != "produce" && o.mode != "fetch", "--mode %q: must be produce or fetch", o.mode)
+	fault(modes[o.mode] == nil, "--mode %q: must be one of %s", o.mode, strings.Join(slices.Sorted(maps.Keys(modes)), ", "))
 	fault(o.partitions < 1, "--partitions %d: must be at least 1", o.partitions)
 	fault(o.connections < 1, "--connections %d: must be at least 1", o.connections)
 	fault(o.bytes < minBytes, "--bytes %d: must be at least %d", o.bytes, minBytes)
@@ -82,23 +120,4 @@ func (o options) validate(rest []string) error {
 	fault(o.limit < 0, "--limit %v: must not be negative", o.limit)
 	fault(mechanisms[o.mechanism] == nil, "--mechanism %q: must be PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512", o.mechanism)
 	return errors.Join(faults...)
-}
-
-// measure loads the broker, prints the report, and judges it.
-func measure(o options) error {
-	entries, err := load(o)
-	if err != nil {
-		return err
-	}
-	r, err := settle(entries, o.connections, o.limit)
-	if err != nil {
-		return err
-	}
-	if err := json.NewEncoder(os.Stdout).Encode(r); err != nil {
-		return err
-	}
-	if o.limit > 0 && (r.ErrorPercent > o.tolerance || r.ErrorPercent < -o.tolerance) {
-		return fmt.Errorf("%.0f bytes per second are %+.2f %% off the limit of %.0f", r.Rate, r.ErrorPercent, o.limit)
-	}
-	return nil
 }

@@ -19,7 +19,6 @@ import (
 )
 
 const (
-	clientID    = "loadgen"
 	maxAnswer   = 128 << 20 // bytes
 	dialTimeout = 5 * time.Second
 )
@@ -33,24 +32,29 @@ var mechanisms = map[string]func(user, password string) sasl.Mechanism{
 
 // peer is one connection to the broker.
 type peer struct {
+	client client
 	nc     net.Conn
 	reader *bufio.Reader
 	answer []byte // reused
 }
 
 // dial connects, and logs in when there is a user.
-func dial(o options) (*peer, error) {
-	nc, err := net.DialTimeout("tcp", o.address, dialTimeout)
+func (o options) dial(c client) (*peer, error) {
+	d := net.Dialer{Timeout: dialTimeout}
+	if o.from != "" {
+		d.LocalAddr = &net.TCPAddr{IP: net.ParseIP(o.from)}
+	}
+	nc, err := d.Dial("tcp", o.address)
 	if err != nil {
 		return nil, fmt.Errorf("cannot reach %s: %w", o.address, err)
 	}
-	p := &peer{nc: nc, reader: bufio.NewReaderSize(nc, 64<<10)}
-	if o.user == "" {
+	p := &peer{client: c, nc: nc, reader: bufio.NewReaderSize(nc, 4<<10)}
+	if c.user == "" {
 		return p, nil
 	}
-	if err := p.login(mechanisms[o.mechanism](o.user, o.password)); err != nil {
+	if err := p.login(mechanisms[o.mechanism](c.user, o.password)); err != nil {
 		nc.Close()
-		return nil, fmt.Errorf("log in as %s: %w", o.user, err)
+		return nil, fmt.Errorf("log in as %s: %w", c.user, err)
 	}
 	return p, nil
 }
@@ -80,7 +84,7 @@ func (p *peer) login(m sasl.Mechanism) error {
 
 // call makes one request and decodes its answer.
 func (p *peer) call(key kafka.APIKey, version int16, request, response codec.Message) error {
-	frame, err := encode(key, version, request)
+	frame, err := p.client.encode(key, version, request)
 	if err != nil {
 		return err
 	}
@@ -95,9 +99,9 @@ func (p *peer) call(key kafka.APIKey, version int16, request, response codec.Mes
 }
 
 // encode makes the frame of a request.
-func encode(key kafka.APIKey, version int16, request codec.Message) ([]byte, error) {
+func (c client) encode(key kafka.APIKey, version int16, request codec.Message) ([]byte, error) {
 	api, _ := message.Lookup(key)
-	h := codec.RequestHeader{Key: key, Version: version, CorrelationID: 1, ClientID: clientID, HasClientID: true}
+	h := codec.RequestHeader{Key: key, Version: version, CorrelationID: 1, ClientID: c.id, HasClientID: !c.noID}
 	return codec.EncodeRequest(h, api.IsFlexible(version), request)
 }
 

@@ -1,0 +1,156 @@
+package quota
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/netip"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"kaasd/internal/kafka"
+)
+
+// TestKafkaMutes holds O-a01 and T31 for what settings of other entities do to a
+// connection of u with c that is muted for 10 s by the default user's 1000 B/s.
+func TestKafkaMutes(t *testing.T) {
+	for _, c := range []struct {
+		name, entity string
+		v            float64
+		want         time.Duration // the change comes after 2 s, with 8 s to go
+	}{
+		{"the default is removed", "user", 0, 2 * time.Second},
+		{"the default is raised", "user", 4000, 4 * time.Second},
+		{"the default is lowered", "user", 10, 10 * time.Second},
+		{"a setting of its own is higher", "user=u", 8000, 3 * time.Second},
+		{"all pairs have a default of their own", "user, client-id", 10, 2 * time.Second},
+		{"the user's clients have a default of their own", "user=u, client-id", 10, 2 * time.Second},
+		{"its pair has a setting, its bucket stays that of others", "user=u, client-id=c", 1e9, 10 * time.Second},
+		{"a lower level", "client-id=c", 1e9, 10 * time.Second},
+		{"another user", "user=v", 1e9, 10 * time.Second},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				e := newKafka()
+				give(t, e, "user", kafka.ProducerByteRate, 1000)
+				begin := time.Now()
+				m := e.Client("u", "c").Charge(Produce, 20_000, begin).Mute()
+				go func() {
+					<-time.After(2 * time.Second)
+					give(t, e, c.entity, kafka.ProducerByteRate, c.v)
+				}()
+				wait(m)
+				if got := time.Since(begin); got < c.want || got > c.want+time.Microsecond {
+					t.Errorf("muted for %v, want %v", got, c.want)
+				}
+				<-time.After(20 * time.Second)
+			})
+		})
+	}
+}
+
+// TestWorkMute: a mute for work ends with its window, earlier only when the
+// whole debt of 11 s is shorter than that.
+func TestWorkMute(t *testing.T) {
+	for percents, want := range map[float64]time.Duration{
+		50: time.Second, 10: time.Second, 500: time.Second, 5000: 308 * ms /* 10.8 s by a hundred */, 0: 200 * ms,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			e := newKafka()
+			give(t, e, "user", kafka.RequestPercentage, 50)
+			begin := time.Now()
+			m := e.Client("u", "c").Work(time.Minute, begin).Mute()
+			go func() {
+				<-time.After(200 * ms)
+				give(t, e, "user", kafka.RequestPercentage, percents)
+			}()
+			wait(m)
+			if got := time.Since(begin); got < want || got > want+time.Microsecond {
+				t.Errorf("%g percent: muted for %v, want %v", percents, got, want)
+			}
+			<-time.After(20 * time.Second)
+		})
+	}
+}
+
+// TestThousandMuted: an alteration is in force on a thousand muted connections
+// when it returns; with it they all wake.
+func TestThousandMuted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newKafka()
+		give(t, e, "user", kafka.ProducerByteRate, 10)
+		begin := time.Now()
+		var all sync.WaitGroup
+		for i := range 1000 {
+			m := e.Client(fmt.Sprint("u", i%100), fmt.Sprint(i)).Charge(Produce, 10_000, begin).Mute()
+			all.Go(func() { wait(m) })
+		}
+		<-time.After(time.Second)
+		give(t, e, "user", kafka.ProducerByteRate, 0)
+		all.Wait()
+		if got := time.Since(begin); got != time.Second {
+			t.Errorf("the last one woke after %v", got)
+		}
+		if got := e.meters[Produce].muted.Load(); got != 0 {
+			t.Errorf("%d connections are muted", got)
+		}
+	})
+}
+
+// TestEverythingTogether is for the race detector: all calls at once. In the
+// end every client has the limit of the reference.
+func TestEverythingTogether(t *testing.T) {
+	e, reg := watchedKafka(Options{Idle: time.Hour, MaxEntities: 5, KafkaNames: true})
+	e.Restore(nil, &ledger{})
+	ref := &reference{map[kafka.Entity]Limits{}, map[kafka.Entity]Limits{}}
+	now := time.Now().Add(time.Minute)
+	handles := map[[2]string]*Client{}
+	for _, u := range []string{"a", "b", "c"} {
+		for _, c := range []string{"x", "y", ""} {
+			handles[[2]string{u, c}] = e.Client(u, c)
+		}
+	}
+	var all sync.WaitGroup
+	for _, c := range handles {
+		all.Go(func() {
+			for i := range 500 {
+				at := now.Add(time.Duration(i) * ms)
+				if m := Larger(c.Charge(Produce, 100, at), c.Work(ms, at)).Mute(); m != nil {
+					m.Remaining(at)
+					m.Done()
+				}
+				if g := c.Take(Fetch, 100, at); !g.Throttle.Muted() {
+					g.Settle(50, at)
+				}
+				c.Mutate(1, i%2 == 0, at)
+				if m := c.Join(Produce, at); m != nil {
+					m.Done()
+				}
+				e.Admit("L", netip.AddrFrom4([4]byte{byte(i)}), at)
+				e.Client("a", fmt.Sprint(i)).Charge(Produce, 1, at)
+			}
+		})
+	}
+	all.Go(func() {
+		for i := range 50 {
+			scrape(t, reg)
+			e.Status(now, StatusFilter{})
+			e.Resolve("a", "x")
+			e.sample(e.ticksOf(now.Add(time.Duration(i)*time.Second)), true)
+			e.sweep(e.ticksOf(now))
+			_, _ = e.Describe(Filter{})
+			_, _ = e.ResolveAddress("1.2.3.4")
+			e.SetConnectionRates(float64(i), map[string]float64{"L": 1e6})
+		}
+	})
+	r := rand.New(rand.NewPCG(3, 3))
+	for i := range 100 {
+		changeSome(t, e, ref, r)
+		if i%10 == 0 {
+			changeBase(e, ref, r)
+		}
+	}
+	all.Wait()
+	checkReference(t, e, ref, handles)
+}

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"net"
+	"time"
+
+	"kaasd/internal/codec/message"
+	"kaasd/internal/kafka"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// doors is what became of connections.
+type doors struct {
+	Passed  int     `json:"passed"`
+	Refused int     `json:"refused"`
+	Seconds float64 `json:"seconds"` // from the first attempt to the last
+	Allowed float64 `json:"allowed"` // of the limit, in that time
+	Served  float64 `json:"served"`  // seconds from the first attempt to the last answer
+	HeldMin float64 `json:"held_min"`
+	HeldMax float64 `json:"held_max"` // seconds until a refused one was closed
+}
+
+// attempt is one connection: answered, or closed in silence after a while.
+type attempt struct {
+	at       time.Time
+	answered bool
+	held     time.Duration
+}
+
+// connections opens one connection after the other, evenly over the time, and
+// counts those that are served. Refused ones must be closed without a byte.
+func connections(o options) (any, error) {
+	attempts := make([]attempt, o.connections)
+	var all errgroup.Group
+	began := time.Now()
+	for i := range attempts {
+		time.Sleep(time.Until(began.Add(o.duration * time.Duration(i) / time.Duration(o.connections))))
+		p, err := o.dial(o.buckets[0].clients[0])
+		if err != nil {
+			return nil, err
+		}
+		defer p.nc.Close()
+		attempts[i].at = time.Now()
+		all.Go(func() error { return attempts[i].knock(p, o.within) })
+	}
+	if err := all.Wait(); err != nil {
+		return nil, err
+	}
+	d := count(attempts)
+	d.Allowed = o.limit * (o.burst.Seconds() + d.Seconds)
+	return d, d.judge(o.limit)
+}
+
+// knock asks what the broker speaks, which anybody may.
+func (a *attempt) knock(p *peer, within time.Duration) error {
+	p.nc.SetDeadline(a.at.Add(within))
+	err := p.call(kafka.KeyApiVersions, 0, &message.ApiVersionsRequest{}, &message.ApiVersionsResponse{})
+	a.answered, a.held = err == nil, time.Since(a.at)
+	var late net.Error
+	if errors.As(err, &late) && late.Timeout() {
+		return fmt.Errorf("a connection was neither answered nor closed in %v", within)
+	}
+	return nil
+}
+
+func count(attempts []attempt) doors {
+	d := doors{Seconds: attempts[len(attempts)-1].at.Sub(attempts[0].at).Seconds()}
+	for _, a := range attempts {
+		if a.answered {
+			d.Passed++
+			d.Served = max(d.Served, a.at.Add(a.held).Sub(attempts[0].at).Seconds())
+			continue
+		}
+		if held := a.held.Seconds(); d.Refused == 0 {
+			d.HeldMin, d.HeldMax = held, held
+		} else {
+			d.HeldMin, d.HeldMax = min(d.HeldMin, held), max(d.HeldMax, held)
+		}
+		d.Refused++
+	}
+	return d
+}
+
+// judge allows one connection more or less for the time an attempt takes.
+func (d doors) judge(limit float64) error {
+	if limit == 0 && d.Refused > 0 {
+		return fmt.Errorf("%d connections were refused", d.Refused)
+	}
+	if limit > 0 && math.Abs(float64(d.Passed)-d.Allowed) > 1 {
+		return fmt.Errorf("%d connections passed, the limit allows %.1f", d.Passed, d.Allowed)
+	}
+	return nil
+}
