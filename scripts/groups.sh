@@ -27,6 +27,7 @@ kafka_tools() {
   has "$v: kafka-groups --list" "$(tool "$v" groups --bootstrap-server "$plain" --list 2>&1)" "^$g +Classic +consumer"
   groups --reset-offsets --group "$g" --topic "$topic" --to-earliest --execute >/dev/null
   same "$v: --reset-offsets --to-earliest" $'0 0 200 200\n1 0 200 200' "$(describe "$g")"
+  has "$v: its lag is a metric" "$(curl -s "http://$http/metrics" | grep ^kaasd_group_lag)" "group=\"$g\",topic=\"$topic\"\\} 400"
   groups --reset-offsets --group "$g" --topic "$topic:1" --to-offset 150 --execute >/dev/null
   same "$v: --reset-offsets --to-offset of one partition" $'0 0 200 200\n1 150 200 50' "$(describe "$g")"
   has "$v: --delete-offsets" "$(groups --delete-offsets --group "$g" --topic "$topic:0")" 'Successful'

@@ -246,6 +246,24 @@ kaasd_group_state{group="g1",state="Empty"} 1
 	}
 }
 
+// TestOddNames: a scrape takes names that are no text, and long ones that begin
+// alike.
+func TestOddNames(t *testing.T) {
+	c := open(t, nil)
+	long := strings.Repeat("x", 300)
+	for _, name := range []string{"", "\xff", "\xfe", long + "1", long + "2"} {
+		if err := c.Commit(t.Context(), time.Now(), name, &Commit{Generation: -1, Topics: offset(1, 0, 5)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	reg := prometheus.NewRegistry()
+	reg.MustRegister(collector{c})
+	families, err := reg.Gather()
+	if err != nil || len(families) != 3 || len(families[0].Metric) != 3 {
+		t.Errorf("%v, %v", err, families)
+	}
+}
+
 // TestTogether: members of many groups come and go at once.
 func TestTogether(t *testing.T) {
 	c := open(t, nil)

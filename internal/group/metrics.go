@@ -85,7 +85,7 @@ func (s *survey) count(g *group, o *Options) {
 	if g.state == Dead {
 		return
 	}
-	name := g.name
+	name := kafka.Label(g.name)
 	if s.groups[name] == nil && len(s.groups) >= o.MaxSeries {
 		name = others
 	}

@@ -2,6 +2,7 @@ package group
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"go.uber.org/zap"
@@ -10,18 +11,36 @@ import (
 // Run wakes groups when their time has come, lets old offsets go and keeps the
 // log small, until ctx ends. When it returns it has left nothing running.
 func (c *Coordinator) Run(ctx context.Context) error {
+	var keeper sync.WaitGroup
+	keeper.Go(func() { c.keep(ctx) }) // a slow disk must not make sessions last longer
+	c.attend(ctx)
+	keeper.Wait()
+	return nil
+}
+
+// attend is the one goroutine of all timers.
+func (c *Coordinator) attend(ctx context.Context) {
 	alarm := time.NewTimer(0)
 	defer alarm.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-alarm.C:
+		case <-c.timers.soon:
+		}
+		alarm.Reset(c.wake(time.Now()))
+	}
+}
+
+// keep is what the journal needs from time to time.
+func (c *Coordinator) keep(ctx context.Context) {
 	retention := time.NewTicker(c.o.RetentionPass)
 	defer retention.Stop()
 	for {
 		select {
 		case <-ctx.Done():
-			return nil
-		case <-alarm.C:
-			alarm.Reset(c.wake(time.Now()))
-		case <-c.timers.soon:
-			alarm.Reset(c.wake(time.Now()))
+			return
 		case <-retention.C:
 			c.retain(time.Now())
 		case <-c.journal.full:
