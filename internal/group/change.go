@@ -72,6 +72,15 @@ func (m *offsetsCommitted) Fields(c *codec.Cursor) {
 	codec.Array(c, "Topics", "Topic", &m.Topics, "offsets by topic")
 }
 
+// Reset keeps the memory for the next commit.
+func (m *offsetsCommitted) Reset() { m.Topics = m.Topics[:0] }
+
+// Reset keeps the memory for the next topic.
+func (m *Topic) Reset() { m.Partitions = m.Partitions[:0] }
+
+// Reset keeps the note, which is mostly the same.
+func (m *Partition) Reset() {}
+
 // Fields is the order in the journal.
 func (m *Topic) Fields(c *codec.Cursor) {
 	c.UUID("Id", &m.ID, "id of the topic")
@@ -161,12 +170,14 @@ func encode(c change) ([]byte, error) {
 }
 
 // decode reads a change back. It is nil for a kind or a layout of another
-// version. The change shares the bytes of the value.
-func decode(kind string, value []byte) (change, error) {
+// version. The change shares the bytes of the value, and commits are all read
+// into the one that is given: there are far more of them than of all others.
+func decode(kind, value []byte, commit *offsetsCommitted) (change, error) {
 	var c change
-	switch kind {
+	switch string(kind) {
 	case "OffsetsCommitted":
-		c = new(offsetsCommitted)
+		commit.Reset()
+		c = commit
 	case "OffsetsDropped":
 		c = new(offsetsDropped)
 	case "MembersChanged":

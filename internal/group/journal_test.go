@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"kaasd/internal/kafka"
 	"kaasd/internal/storage"
@@ -127,7 +129,7 @@ func TestLargeGroup(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		back, err := decode(c.kind(), b)
+		back, err := decode([]byte(c.kind()), b, new(offsetsCommitted))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -144,6 +146,34 @@ func TestLargeGroup(t *testing.T) {
 	}
 	if diff := cmp.Diff(g.offsets.topics(), again.offsets.topics()); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestCommitsShareMemory: what is read into the memory of another commit is what
+// was written.
+func TestCommitsShareMemory(t *testing.T) {
+	var memory offsetsCommitted
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 200 {
+		c := &offsetsCommitted{Group: string('a' + rune(r.IntN(3)))}
+		for range r.IntN(4) {
+			topic := Topic{ID: kafka.TopicID{byte(r.IntN(3))}, Name: string('x' + rune(r.IntN(3)))}
+			for range r.IntN(5) {
+				topic.Partitions = append(topic.Partitions, Partition{r.Int32(), Committed{r.Int64(), r.Int32(), []string{"", "n", "note"}[r.IntN(3)], r.Int64(), -1}})
+			}
+			c.Topics = append(c.Topics, topic)
+		}
+		value, err := encode(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		back, err := decode([]byte(c.kind()), value, &memory)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(change(c), back, cmpopts.EquateEmpty()); diff != "" {
+			t.Fatal(diff)
+		}
 	}
 }
 
@@ -183,7 +213,7 @@ func FuzzChange(f *testing.F) {
 		f.Add(c.kind(), value)
 	}
 	f.Fuzz(func(t *testing.T, kind string, value []byte) {
-		c, err := decode(kind, value)
+		c, err := decode([]byte(kind), value, new(offsetsCommitted))
 		if err != nil || c == nil {
 			return
 		}
@@ -191,7 +221,7 @@ func FuzzChange(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, err := decode(kind, once)
+		again, err := decode([]byte(kind), once, new(offsetsCommitted))
 		if err != nil {
 			t.Fatal(err)
 		}

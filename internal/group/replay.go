@@ -12,7 +12,8 @@ import (
 
 // replay makes the groups what the log says.
 func (c *Coordinator) replay(ctx context.Context, now time.Time) error {
-	next, err := storage.Replay(ctx, c.journal.log, func(r record.Record) error { return c.replayRecord(r, now) })
+	var commit offsetsCommitted
+	next, err := storage.Replay(ctx, c.journal.log, func(r record.Record) error { return c.replayRecord(r, &commit, now) })
 	if err != nil {
 		return err
 	}
@@ -29,8 +30,8 @@ func (c *Coordinator) replay(ctx context.Context, now time.Time) error {
 	return nil
 }
 
-func (c *Coordinator) replayRecord(r record.Record, now time.Time) error {
-	change, err := decode(string(r.Key), r.Value)
+func (c *Coordinator) replayRecord(r record.Record, commit *offsetsCommitted, now time.Time) error {
+	change, err := decode(r.Key, r.Value, commit)
 	if err != nil {
 		return err
 	}
