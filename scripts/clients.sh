@@ -21,7 +21,7 @@ python=$cache/venv/bin/python
 # codecs TOPIC...: the codecs of the batches of partition 0 of each on disk, as
 # Kafka's dump tool names them, one line a topic: "topic codec[,codec]".
 codecs() {
-  tool 4.4.0 dump-log --files "$(printf "$data/%s-0/00000000000000000000.log\n" "$@" | paste -sd,)" 2>"$work/stderr" |
+  quick dump-log --files "$(printf "$data/%s-0/00000000000000000000.log\n" "$@" | paste -sd,)" 2>"$work/stderr" |
     sed -nE 's#^Dumping .*/(.*)-0/[0-9]*\.log$#topic \1#p; s/.*compresscodec: *([a-zA-Z0-9]+).*/codec \1/p' |
     awk '$1 == "topic" { t = $2 } $1 == "codec" && !(t SUBSEP $2 in seen) { seen[t, $2] = 1; got[t] = got[t] (got[t] ? "," : "") $2 } END { for (t in got) print t, got[t] }'
 }
@@ -38,43 +38,44 @@ lines 200 >"$work/lines"
 
 kafka_tools() {
   local v=$1 topic=tools-$1 out c
-  tool "$v" topics --bootstrap-server "$plain" --create --topic "$topic" --partitions 2 >/dev/null 2>"$work/stderr" ||
+  one_jvm "$v"
+  quick topics --bootstrap-server "$plain" --create --topic "$topic" --partitions 2 >/dev/null 2>"$work/stderr" ||
     fail "$v: kafka-topics --create" "$(head -c 400 "$work/stderr")"
-  has "$v: kafka-topics --describe" "$(tool "$v" topics --bootstrap-server "$plain" --describe --topic "$topic" 2>&1)" \
+  has "$v: kafka-topics --describe" "$(quick topics --bootstrap-server "$plain" --describe --topic "$topic" 2>&1)" \
     "Topic: $topic.*TopicId: .*PartitionCount: 2.*ReplicationFactor: 1"
-  has "$v: kafka-topics --list" "$(tool "$v" topics --bootstrap-server "$plain" --list 2>&1)" "^$topic$"
-  tool "$v" topics --bootstrap-server "$plain" --alter --topic "$topic" --partitions 3 >/dev/null 2>&1
-  has "$v: kafka-topics --alter" "$(tool "$v" topics --bootstrap-server "$plain" --describe --topic "$topic" 2>&1)" "PartitionCount: 3"
-  tool "$v" configs --bootstrap-server "$plain" --alter --entity-type topics --entity-name "$topic" --add-config retention.ms=7200000 >/dev/null 2>&1
-  has "$v: kafka-configs for a topic" "$(tool "$v" configs --bootstrap-server "$plain" --describe --entity-type topics --entity-name "$topic" 2>&1)" \
+  has "$v: kafka-topics --list" "$(quick topics --bootstrap-server "$plain" --list 2>&1)" "^$topic$"
+  quick topics --bootstrap-server "$plain" --alter --topic "$topic" --partitions 3 >/dev/null 2>&1
+  has "$v: kafka-topics --alter" "$(quick topics --bootstrap-server "$plain" --describe --topic "$topic" 2>&1)" "PartitionCount: 3"
+  quick configs --bootstrap-server "$plain" --alter --entity-type topics --entity-name "$topic" --add-config retention.ms=7200000 >/dev/null 2>&1
+  has "$v: kafka-configs for a topic" "$(quick configs --bootstrap-server "$plain" --describe --entity-type topics --entity-name "$topic" 2>&1)" \
     'retention.ms=7200000 sensitive=false synonyms=\{DYNAMIC_TOPIC_CONFIG:retention.ms=7200000'
-  out=$(tool "$v" configs --bootstrap-server "$plain" --alter --entity-type topics --entity-name "$topic" --add-config cleanup.policy=compact 2>&1)
+  out=$(quick configs --bootstrap-server "$plain" --alter --entity-type topics --entity-name "$topic" --add-config cleanup.policy=compact 2>&1)
   has "$v: compaction is refused" "$out" 'cleanup.policy.*compact|compact.*cleanup.policy'
-  has "$v: kafka-configs for the broker" "$(tool "$v" configs --bootstrap-server "$plain" --describe --entity-type brokers --entity-name 1 --all 2>&1)" 'num.partitions=1'
+  has "$v: kafka-configs for the broker" "$(quick configs --bootstrap-server "$plain" --describe --entity-type brokers --entity-name 1 --all 2>&1)" 'num.partitions=1'
 
-  tool "$v" topics --bootstrap-server "$plain" --create --topic "console-$v" >/dev/null 2>&1
+  quick topics --bootstrap-server "$plain" --create --topic "console-$v" >/dev/null 2>&1
   tool "$v" console-producer --bootstrap-server "$plain" --topic "console-$v" <"$work/lines" >/dev/null 2>"$work/stderr" ||
     fail "$v: console producer" "$(head -c 400 "$work/stderr")"
-  out=$(tool "$v" console-consumer --bootstrap-server "$plain" \
+  out=$(quick console-consumer --bootstrap-server "$plain" \
     --topic "console-$v" --partition 0 --offset earliest --max-messages 200 --timeout-ms 20000 2>/dev/null)
   [ "$out" = "$(cat "$work/lines")" ] && pass "$v: console producer to console consumer with --partition" ||
     fail "$v: console producer to console consumer with --partition" "$(head -3 <<<"$out")"
   local times="-1:200 -3:1?[0-9]?[0-9]" t # end, start, the latest timestamp, local start, none in remote storage
   [ "$v" = 4.0.0 ] || times="$times -2:0 -4:0 -5:"
   for t in $times; do
-    out=$(tool "$v" get-offsets --bootstrap-server "$plain" --topic "console-$v" --time "${t%%:*}" 2>&1)
+    out=$(quick get-offsets --bootstrap-server "$plain" --topic "console-$v" --time "${t%%:*}" 2>&1)
     has "$v: kafka-get-offsets --time ${t%%:*}" "[$out]" "^\\[(console-$v:0:)?${t#*:}\\]$"
   done
   echo "{\"partitions\":[{\"topic\":\"console-$v\",\"partition\":0,\"offset\":50}],\"version\":1}" >"$work/delete.json"
-  has "$v: kafka-delete-records" "$(tool "$v" delete-records --bootstrap-server "$plain" --offset-json-file "$work/delete.json" 2>&1)" 'low_watermark: 50'
-  out=$(tool "$v" producer-perf --topic "$topic" --num-records 50000 --record-size 200 --throughput -1 --producer-props bootstrap.servers="$plain" 2>&1)
+  has "$v: kafka-delete-records" "$(quick delete-records --bootstrap-server "$plain" --offset-json-file "$work/delete.json" 2>&1)" 'low_watermark: 50'
+  out=$(quick producer-perf --topic "$topic" --num-records 50000 --record-size 200 --throughput -1 --producer-props bootstrap.servers="$plain" 2>&1)
   has "$v: perf producer" "$out" '^50000 records sent'
-  has "$v: kafka-broker-api-versions" "$(tool "$v" api-versions --bootstrap-server "$plain" 2>&1)" 'AlterClientQuotas\(49\): 0 to 1'
-  has "$v: kafka-cluster cluster-id" "$(tool "$v" cluster cluster-id --bootstrap-server "$plain" 2>&1)" 'Cluster ID: [A-Za-z0-9_-]{22}'
-  tool "$v" topics --bootstrap-server "$plain" --delete --topic "$topic" >/dev/null 2>&1
-  has "$v: kafka-topics --delete" "[$(tool "$v" topics --bootstrap-server "$plain" --list 2>&1 | grep -x "$topic")]" '^\[\]$'
+  has "$v: kafka-broker-api-versions" "$(quick api-versions --bootstrap-server "$plain" 2>&1)" 'AlterClientQuotas\(49\): 0 to 1'
+  has "$v: kafka-cluster cluster-id" "$(quick cluster cluster-id --bootstrap-server "$plain" 2>&1)" 'Cluster ID: [A-Za-z0-9_-]{22}'
+  quick topics --bootstrap-server "$plain" --delete --topic "$topic" >/dev/null 2>&1
+  has "$v: kafka-topics --delete" "[$(quick topics --bootstrap-server "$plain" --list 2>&1 | grep -x "$topic")]" '^\[\]$'
   for c in gzip snappy lz4 zstd none; do
-    tool "$v" producer-perf --topic "java-$v-$c" --num-records 500 --record-size 500 --throughput -1 \
+    quick producer-perf --topic "java-$v-$c" --num-records 500 --record-size 500 --throughput -1 \
       --producer-props bootstrap.servers="$plain" compression.type=$c >/dev/null 2>&1
   done
   each_codec "$v: java" "java-$v" none gzip snappy lz4 zstd
@@ -82,22 +83,22 @@ kafka_tools() {
 
 # java_only: what needs one version of the tools to be shown.
 java_only() {
-  local v=4.4.0 out user mechanism password
-  tool $v topics --bootstrap-server "$plain" --create --topic split --config max.message.bytes=100000 >/dev/null 2>&1
-  out=$(tool $v producer-perf --topic split --num-records 20000 --record-size 1000 --throughput -1 \
+  local out user mechanism password
+  quick topics --bootstrap-server "$plain" --create --topic split --config max.message.bytes=100000 >/dev/null 2>&1
+  out=$(quick producer-perf --topic split --num-records 20000 --record-size 1000 --throughput -1 \
     --producer-props bootstrap.servers="$plain" batch.size=2000000 max.request.size=4000000 linger.ms=200 2>&1)
   has "java splits batches that are larger than the topic takes" "$out" '^20000 records sent'
-  same "and none is lost" "split:0:20000" "$(tool $v get-offsets --bootstrap-server "$plain" --topic split --time -1 2>&1)"
-  out=$(tool $v producer-perf --topic split --num-records 1 --record-size 200000 --throughput -1 --producer-props bootstrap.servers="$plain" 2>&1)
+  same "and none is lost" "split:0:20000" "$(quick get-offsets --bootstrap-server "$plain" --topic split --time -1 2>&1)"
+  out=$(quick producer-perf --topic split --num-records 1 --record-size 200000 --throughput -1 --producer-props bootstrap.servers="$plain" 2>&1)
   has "a single record that is too large is told so" "$out" 'RecordTooLargeException'
-  tool $v producer-perf --topic large --num-records 20 --record-size 45000 --throughput -1 \
+  quick producer-perf --topic large --num-records 20 --record-size 45000 --throughput -1 \
     --producer-props bootstrap.servers="$plain" batch.size=1000000 linger.ms=1000 >/dev/null 2>&1
-  out=$(tool $v console-consumer --bootstrap-server "$plain" --topic large --partition 0 --offset earliest --max-messages 20 --timeout-ms 20000 \
+  out=$(quick console-consumer --bootstrap-server "$plain" --topic large --partition 0 --offset earliest --max-messages 20 --timeout-ms 20000 \
     --command-property fetch.max.bytes=1024 --command-property max.partition.fetch.bytes=1024 2>/dev/null | wc -l)
   same "a batch larger than the fetch limits is handed out" 20 "$out"
-  out=$(tool $v topics --bootstrap-server "$plain" --create --topic three --replication-factor 3 2>&1)
+  out=$(quick topics --bootstrap-server "$plain" --create --topic three --replication-factor 3 2>&1)
   has "three replicas on one broker are refused" "$out" 'replication factor 3.*1 broker'
-  out=$(tool $v producer-perf --topic transaction --num-records 1 --record-size 1 --throughput -1 --transactional-id t --transaction-duration-ms 100 \
+  out=$(quick producer-perf --topic transaction --num-records 1 --record-size 1 --throughput -1 --transactional-id t --transaction-duration-ms 100 \
     --producer-props bootstrap.servers="$plain" max.block.ms=5000 2>&1)
   has "a transactional producer is told at once that there are no transactions" "$out" 'transactions are not served by this broker'
   while read -r user mechanism password; do
@@ -105,12 +106,12 @@ java_only() {
     [ "$mechanism" = PLAIN ] && module=plain.Plain
     printf '%s\n' security.protocol=SASL_PLAINTEXT "sasl.mechanism=$mechanism" \
       "sasl.jaas.config=org.apache.kafka.common.security.${module}LoginModule required username=\"$user\" password=\"$password\";" >"$work/$user.properties"
-    has "java logs in with $mechanism" "$(tool $v cluster cluster-id --bootstrap-server "$sasl" --command-config "$work/$user.properties" 2>&1)" 'Cluster ID'
+    has "java logs in with $mechanism" "$(quick cluster cluster-id --bootstrap-server "$sasl" --command-config "$work/$user.properties" 2>&1)" 'Cluster ID'
   done <<<'alice PLAIN alice-secret
 bob SCRAM-SHA-512 scram-secret
 carol SCRAM-SHA-256 scram-secret'
   sed -i 's/scram-secret/wrong/' "$work/bob.properties"
-  has "java with a wrong password is told so" "$(tool $v cluster cluster-id --bootstrap-server "$sasl" --command-config "$work/bob.properties" 2>&1)" \
+  has "java with a wrong password is told so" "$(quick cluster cluster-id --bootstrap-server "$sasl" --command-config "$work/bob.properties" 2>&1)" \
     'SaslAuthenticationException'
 }
 
@@ -224,6 +225,7 @@ X
 }
 
 for v in $kafka_versions; do kafka_tools "$v"; done
+one_jvm 4.4.0
 java_only
 kcat_client
 confluent >"$work/out" 2>&1 || echo "FAIL  librdkafka ended with an error" >>"$work/out"; count "$work/out"

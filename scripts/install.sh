@@ -16,7 +16,7 @@ need buildah buildah
 need runc runc
 need busybox busybox-static
 need mvn maven
-need java default-jre-headless
+need javac default-jdk-headless # scripts/tools/CommandLines.java is run from its source
 need python3 python3
 need curl curl
 python3 -m venv --help >/dev/null 2>&1 && python3 -c 'import ensurepip' 2>/dev/null || packages+=(python3-venv)

@@ -25,7 +25,7 @@ X
 as() { # as USER TOOL ARGS...
   local user=$1 tool=$2
   shift 2
-  tool "$version" "$tool" --bootstrap-server "$sasl" --command-config "$(client "$user")" "$@" 2>&1
+  quick "$tool" --bootstrap-server "$sasl" --command-config "$(client "$user")" "$@" 2>&1
 }
 denied() { # denied NAME PATTERN OUTPUT
   if grep -qE "$2" <<<"$3"; then pass "$1 is refused"; else fail "$1 is refused" "$(head -c 600 <<<"$3")"; fi
@@ -54,7 +54,7 @@ TOPIC orders LITERAL User:alice * WRITE ALLOW"
   out=$(echo 'a record' | tool "$version" console-producer --bootstrap-server "$sasl" --topic orders --producer.config "$(client alice)" 2>&1)
   same "$version: she may write" "" "$(grep -vi 'deprecated' <<<"$out")"
   consume() {
-    tool "$version" console-consumer --bootstrap-server "$sasl" --topic orders --partition 0 --offset earliest --max-messages 1 \
+    quick console-consumer --bootstrap-server "$sasl" --topic orders --partition 0 --offset earliest --max-messages 1 \
       --timeout-ms 20000 --consumer.config "$(client alice)" 2>&1
   }
   denied "$version: reading, not allowed yet," 'total of 0 messages' "$(consume)"
@@ -90,7 +90,7 @@ scram() {
   local version=$1 out both
   data=$work/scram-$version
   start_broker
-  configs() { tool "$version" configs --bootstrap-server "$plain" "$@" 2>&1; }
+  configs() { quick configs --bootstrap-server "$plain" "$@" 2>&1; }
   out=$(configs --alter --entity-type users --entity-name alice --add-config 'SCRAM-SHA-256=[iterations=8192,password=alice-secret]')
   same "$version: a SCRAM credential" "Completed updating config for user alice." "$out"
   out=$(configs --alter --user alice --add-config 'SCRAM-SHA-512=[password=alice-secret]')
@@ -103,7 +103,7 @@ scram() {
   denied "$version: too many iterations" 'UnacceptableCredentialException' \
     "$(configs --alter --user bob --add-config 'SCRAM-SHA-256=[iterations=20000,password=x]')"
   denied "$version: a password of the default user" 'not allowed' "$(configs --alter --user-defaults --add-config 'SCRAM-SHA-256=[password=x]')"
-  login() { tool "$version" topics --bootstrap-server "$sasl" --command-config "$(client alice "$1" "${2:-alice-secret}")" --list 2>&1; }
+  login() { quick topics --bootstrap-server "$sasl" --command-config "$(client alice "$1" "${2:-alice-secret}")" --list 2>&1; }
   same "$version: a log-in with SCRAM-SHA-256" "" "$(login SCRAM-SHA-256)"
   same "$version: a log-in with SCRAM-SHA-512" "" "$(login SCRAM-SHA-512)"
   denied "$version: a wrong password" 'authentication failed' "$(login SCRAM-SHA-256 wrong)"
@@ -119,6 +119,7 @@ scram() {
 }
 
 for version in $kafka_versions; do
+  one_jvm "$version"
   acls "$version"
   scram "$version"
 done

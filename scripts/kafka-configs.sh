@@ -27,11 +27,11 @@ X
   echo "$work/$1.properties"
 }
 
-configs() { quick --bootstrap-server "$plain" "$@" 2>"$work/stderr"; }
+configs() { quick configs --bootstrap-server "$plain" "$@" 2>"$work/stderr"; }
 configs_as() { # configs_as USER ARGS...
   local user=$1
   shift
-  quick --bootstrap-server "$sasl" --command-config "$(client "$user")" "$@" 2>&1
+  quick configs --bootstrap-server "$sasl" --command-config "$(client "$user")" "$@" 2>&1
 }
 
 scenarios() {
@@ -148,7 +148,7 @@ transcripts() {
     data=$work/$version-$group
     start_broker --quota-model kafka
     [ $group != topics ] || echo 'a record' | kcat -b "$plain" -P -t tool-t || fail "$version: a topic for $group"
-    python3 "$root/scripts/tools/transcripts.py" "$version" $group "$plain" >"$work/out" 2>&1 ||
+    python3 "$root/scripts/tools/transcripts.py" "$version" $group "$plain" "$(class_of "$version" configs)" >"$work/out" 2>&1 ||
       echo "FAIL  $version: $group ended with an error" >>"$work/out"
     count "$work/out"
   done
@@ -194,7 +194,7 @@ Quota configs for user-principal 'alice', the default client-id are producer_byt
 }
 
 for version in $kafka_versions; do
-  one_jvm "$version" configs
+  one_jvm "$version"
   [ "${SCENARIOS:-}" = no ] || { scenarios "$version"; transcripts "$version"; }
 done
 [ "${SCENARIOS:-}" = no ] || { lives; kept; }

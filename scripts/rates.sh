@@ -5,12 +5,12 @@
 # kafka model: each of the eight levels, with clients that share a bucket and
 # clients that do not, and the quotas of work, partitions and connections.
 #
-#   RATE_SECONDS=8     how long each load of the user model lasts
+#   RATE_SECONDS=5     how long each load of the user model lasts
 #   LEVEL_SECONDS=5    how long each of the kafka model lasts
 #   RATES="user levels shares changes doors raise"    which parts
 . "$(dirname "$0")/lib.sh"
 
-limit=10000000 seconds=${RATE_SECONDS:-8} level_seconds=${LEVEL_SECONDS:-5}
+limit=10000000 seconds=${RATE_SECONDS:-5} level_seconds=${LEVEL_SECONDS:-5}
 loadgen || exit 1
 load=$cache/loadgen
 
@@ -57,7 +57,7 @@ quota() {
   local entity=() action=--delete-config
   while [ "$1" != -- ]; do entity+=("$1"); shift; done
   case $2 in *=*) action=--add-config ;; esac
-  quick --bootstrap-server "$plain" --alter "${entity[@]}" "$action" "$2" >"$work/out" 2>&1 || fail "alter ${entity[*]} $2" "$(cat "$work/out")"
+  quick configs --bootstrap-server "$plain" --alter "${entity[@]}" "$action" "$2" >"$work/out" 2>&1 || fail "alter ${entity[*]} $2" "$(cat "$work/out")"
 }
 # together FILE...: waits for the loads that print to these files, and counts them.
 pids=()
@@ -102,6 +102,8 @@ levels() {
 
   quota --client-defaults -- producer_byte_rate=5000000,consumer_byte_rate=5000000
   both "connections without a log-in, the client-id null or empty" --address "$plain" --bucket ',/' --bucket /c1 --connections 3 --admin /other --limit 5000000
+  hold "coming back on a new connection for every request" "$level_seconds" --address "$plain" --bucket /c9 --connections 4 --admin /other --limit 5000000 \
+    --burst 1s --reconnect --books 5
   quota --client-defaults -- producer_byte_rate,consumer_byte_rate
 
   # What one entity says of one key hides no other key.
@@ -152,13 +154,11 @@ d=json.loads(sys.argv[1]); print("%.2f partitions/s, books %+.2f %%, %d refused"
   done
   kafka_model # with Kafka's eleven windows: a burst of 22 for 2 a second
   quota --user ANONYMOUS -- controller_mutation_rate=2
-  one_jvm 4.4.0 topics
-  topics() { quick --bootstrap-server "$plain" --create --topic "$1" --partitions "$2" 2>&1; }
+  topics() { quick topics --bootstrap-server "$plain" --create --topic "$1" --partitions "$2" 2>&1; }
   same "a topic larger than the burst is created" "Created topic large." "$(topics large 30)"
   has "the next one is refused with THROTTLING_QUOTA_EXCEEDED" "$(topics small 1)" 'throttling quota has been exceeded'
   sleep 4
   same "and is created when the debt is paid" "Created topic small." "$(topics small 1)"
-  one_jvm 4.4.0 configs
 }
 
 # knock NAME FLAGS...: connections that come one after the other; what came of them is in $out.
@@ -201,12 +201,16 @@ d=json.loads(sys.argv[1]); print("answered after %.1f ms, felt %.1f (median), %.
       fail "a raise is in force on 1,000 throttled connections of $name" "$out"
   }
   quota --client noisy -- producer_byte_rate=50000
-  feel "one client" --topic one --bucket /noisy --bytes 2000
+  feel "one client" --topic one --bucket /noisy --bytes 2000 --entity client-id=noisy --limit 1e9
+  again() { quota --client noisy -- producer_byte_rate; quota --client noisy -- producer_byte_rate=50000; } # with a full bucket
+  again
+  quota --user ANONYMOUS --client noisy -- producer_byte_rate=40000
+  feel "one pair that loses its quota to a higher one" --topic lost --bucket /noisy --bytes 2000 --entity user=ANONYMOUS,client-id=noisy
   quota --client-defaults -- producer_byte_rate=5000
-  feel "a thousand clients" --topic each --bucket '/noisy-*' --bytes 110000
+  feel "a thousand clients" --topic each --bucket '/noisy-*' --bytes 110000 --entity client-id --limit 1e9
 }
 
-one_jvm 4.4.0 configs
+one_jvm 4.4.0
 for part in ${RATES:-user levels shares changes doors raise}; do
   case $part in user) user_model ;; raise) woken ;; *) $part ;; esac
 done

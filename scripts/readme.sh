@@ -48,6 +48,17 @@ starts "$(grep ' start ' <<<"$login")" && pass "5: it starts with a log-in"
 has "5: alice produces with kcat and sees her quotas" "$(typed "$(block 'echo hello')")" 'alice +1 MiB/s +2 MiB/s'
 has "5: Kafka's tools log in" "$(typed "$(block 'cat >alice.properties')")" "user-principal 'alice' are .*consumer_byte_rate=2097152.0"
 
+starts "$(block 'start --quota-model kafka')" && pass "6: it starts with the kafka model"
+has "6: the limits of all levels" "$(typed "$(block 'kaasd quota set --client-default')")" 'connection +50/s +ip-default +override'
+kill -9 "$broker_pid"
+wait "$broker_pid" 2>/dev/null
+broker_pid=''
+starts "$(block 'start --quota-model kafka')"
+out=$(typed 'kaasd quota describe')
+for entity in 'user ANONYMOUS, client-id perf-producer-client +1 MiB/s' 'client-default +2 MiB/s +4 MiB/s' 'ip-default .* 50/s'; do
+  has "6: kill -9 has taken nothing of $entity" "$out" "^$entity"
+done
+
 # The tutorial shows a session: what is typed stands behind "$ ", the answer below.
 session() { sed -n 's/^\$ //p' <<<"$1"; }
 answer() { awk -v line="\$ $2" '$0 == line { on = 1; next } /^\$ / { on = 0 } on' <<<"$1"; } # answer BLOCK COMMAND

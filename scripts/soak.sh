@@ -5,7 +5,7 @@ set -uo pipefail
 cd "$(dirname "$0")/.."
 scripts/install.sh || exit 1
 code=0
-RATE_SECONDS=60 scripts/rates.sh || code=1
+RATE_SECONDS=60 LEVEL_SECONDS=60 scripts/rates.sh || code=1
 KILLS=100 scripts/kills.sh || code=1
 scripts/fuzz.sh 2m || code=1
 exit $code

@@ -12,7 +12,7 @@ for c in "${clients[@]}"; do printf '{"username":"%s","authType":"plain","plainP
 printf '%s\n' security.protocol=SASL_PLAINTEXT sasl.mechanism=PLAIN \
   'sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule required username="java" password="secret";' >"$work/java.properties"
 start_broker --quota-model kafka --quota-window-num 2 --credentials-file "$work/credentials.json"
-one_jvm "$version" producer-perf
+one_jvm "$version"
 
 # produce CLIENT: 200 kB as user CLIENT with client-id CLIENT-app. Prints the
 # longest throttle that it knows of in ms; kcat knows of none.
@@ -24,7 +24,7 @@ produce() {
     python3) timeout 30 "$python" "$root/scripts/tools/produce.py" kafka "$sasl" "$1" secret "$1" ;;
     python2) PYTHONPATH=$cache/kafka-python-2 timeout 30 "$python" "$root/scripts/tools/produce.py" kafka "$sasl" "$1" secret "$1" ;;
     kgo) timeout 30 "$work/kgoproduce" --bootstrap-server "$sasl" --user "$1" --password secret --client-id "$1-app" --topic "$1" ;;
-    java) quick --topic "$1" --num-records 200 --record-size 1000 --throughput -1 --print-metrics --producer.config "$work/java.properties" \
+    java) quick producer-perf --topic "$1" --num-records 200 --record-size 1000 --throughput -1 --print-metrics --producer.config "$work/java.properties" \
       --producer-props bootstrap.servers="$sasl" client.id="$1-app" batch.size=32768 linger.ms=5 |
       sed -nE 's/^producer-metrics:produce-throttle-time-max:.*: *([0-9]+).*$/\1/p' ;;
   esac

@@ -33,7 +33,7 @@ type clientFlags struct {
 func (f *clientFlags) add(c *cobra.Command) {
 	c.Flags().StringVar(&f.bootstrap, "bootstrap-server", "", "the cluster to ask, host:port (KAASD_BOOTSTRAP_SERVER; localhost:9092)")
 	c.Flags().StringVar(&f.commandConfig, "command-config", "", "a file of Kafka client properties")
-	c.Flags().StringVar(&f.saslUser, "sasl-user", "", "log in over SCRAM as this user")
+	c.Flags().StringVar(&f.saslUser, "sasl-user", "", "log in as this user, over SCRAM-SHA-512 where the broker has it")
 	c.Flags().StringVar(&f.saslPasswordFile, "sasl-password-file", "", "the file that holds the password")
 	c.Flags().StringVar(&f.tlsCA, "tls-ca", "", "speak TLS and trust the certificates in this PEM file")
 }
@@ -133,7 +133,14 @@ func refusedWith(address, what string, err error, detail string) error {
 	if errors.As(err, &e) {
 		name, detail = e.Message, orElse(detail, e.Description)
 	}
-	return exitWith(exitRefused, "%s refused %s: %s: %s", address, what, name, detail)
+	return exitWith(exitRefused, "%s refused %s: %s: %s%s", address, what, name, detail, wayOut[name])
+}
+
+// wayOut is what helps against a refusal whose words do not say so, by the name
+// of its code.
+var wayOut = map[string]string{
+	kerr.ClusterAuthorizationFailed.Message: " (listing quotas takes DescribeConfigs on the cluster, changing them AlterConfigs: by an ACL, or as one of super.users)",
+	kerr.SaslAuthenticationFailed.Message:   " (the user is not known, or the password is another, or its entry is for another mechanism, which --command-config can name)",
 }
 
 // failure is any error of a request: a refusal, or a broker that went away.

@@ -74,26 +74,13 @@ func state(d *kadm.DescribedClientQuota, q statedQuota) error {
 func unknownIn(q statedQuota) string {
 	for _, c := range q.entity {
 		if !slices.Contains(entityTypes, c.Type) {
-			return fmt.Sprintf("%s: entity type %s (%s)", q.where, c.Type, rawEntityText(q.entity))
+			return fmt.Sprintf("%s: entity type %s (%s)", q.where, c.Type, entityText(q.entity))
 		}
 	}
 	if !slices.ContainsFunc(quotaKeys, func(k quotaKey) bool { return k.key == q.key }) {
 		return fmt.Sprintf("%s: quota key %s (%s)", q.where, q.key, entityText(q.entity))
 	}
 	return ""
-}
-
-// rawEntityText names an entity of any types.
-func rawEntityText(e kadm.ClientQuotaEntity) string {
-	var parts []string
-	for _, c := range e {
-		if c.Name == nil {
-			parts = append(parts, c.Type+"-default")
-		} else {
-			parts = append(parts, c.Type+" "+*c.Name)
-		}
-	}
-	return strings.Join(parts, ", ")
 }
 
 // quotaChanges are the alterations that bring the quotas that hold to those

@@ -42,7 +42,7 @@ func newQuotaDescribe(a *app) *cobra.Command {
 			if !allLevels || len(quotas) == 0 {
 				return a.showQuotas(quotas)
 			}
-			return a.describeLevels(c.Context(), page, quotas)
+			return a.describeLevels(c.Context(), r, page, quotas)
 		},
 	}
 	client.add(c)
@@ -52,9 +52,12 @@ func newQuotaDescribe(a *app) *cobra.Command {
 	return c
 }
 
-func (a *app) describeLevels(ctx context.Context, page pageFlag, quotas kadm.DescribedClientQuotas) error {
+func (a *app) describeLevels(ctx context.Context, r *remote, page pageFlag, quotas kadm.DescribedClientQuotas) error {
 	base, err := page.base(a)
 	if err != nil {
+		return err
+	}
+	if err := r.hasPages(ctx, base); err != nil {
 		return err
 	}
 	all, err := levels(ctx, base, quotas)
@@ -68,7 +71,7 @@ func (a *app) describeLevels(ctx context.Context, page pageFlag, quotas kadm.Des
 func (r *remote) describe(ctx context.Context, e kadm.ClientQuotaEntity) (kadm.DescribedClientQuotas, error) {
 	quotas, err := r.DescribeClientQuotas(ctx, len(e) > 0, exactly(e))
 	if err != nil {
-		return nil, r.failed("the question", err)
+		return nil, r.failed("the listing of quotas", err)
 	}
 	slices.SortStableFunc(quotas, byEntity)
 	return quotas, nil

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -64,21 +66,33 @@ func (f *entityFlags) oneEntity(c *cobra.Command) (kadm.ClientQuotaEntity, error
 	return e, err
 }
 
-// entityText is "user alice", "user alice, client-id c1", "user-default".
+// entityText is "user alice", "user alice, client-id c1", "user-default". Types
+// that are not known here come last.
 func entityText(e kadm.ClientQuotaEntity) string {
+	e = slices.Clone(e)
+	slices.SortStableFunc(e, func(x, y kadm.ClientQuotaEntityComponent) int { return typeRank(x.Type) - typeRank(y.Type) })
 	var parts []string
-	for _, kind := range entityTypes {
-		for _, c := range e {
-			switch {
-			case c.Type != kind:
-			case c.Name == nil:
-				parts = append(parts, strings.TrimSuffix(kind, "-id")+"-default")
-			default:
-				parts = append(parts, kind+" "+*c.Name)
-			}
-		}
+	for _, c := range e {
+		parts = append(parts, partText(c))
 	}
 	return strings.Join(parts, ", ")
+}
+
+func typeRank(kind string) int {
+	if i := slices.Index(entityTypes, kind); i >= 0 {
+		return i
+	}
+	return len(entityTypes)
+}
+
+func partText(c kadm.ClientQuotaEntityComponent) string {
+	switch {
+	case c.Name == nil:
+		return strings.TrimSuffix(c.Type, "-id") + "-default"
+	case strings.Contains(*c.Name, ", client-"): // would look like a pair
+		return c.Type + " " + strconv.Quote(*c.Name)
+	}
+	return c.Type + " " + *c.Name
 }
 
 // entityFlagsText is how the entity is named on the command line.

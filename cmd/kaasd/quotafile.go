@@ -304,6 +304,9 @@ func isEntityType(word string) bool {
 
 func quotaNumber(entity kadm.ClientQuotaEntity, key, text string) (float64, error) {
 	v, err := strconv.ParseFloat(text, 64)
+	if text == "" {
+		return 0, fmt.Errorf("%s: %s has no value", entityText(entity), key)
+	}
 	if err != nil {
 		return 0, fmt.Errorf("%s: %s: %q is not a number", entityText(entity), key, text)
 	}

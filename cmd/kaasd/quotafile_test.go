@@ -15,7 +15,7 @@ import (
 func told(all []statedQuota) string {
 	var b strings.Builder
 	for _, q := range all {
-		fmt.Fprintf(&b, "%s %s: %s=%v\n", q.where, rawEntityText(q.entity), q.key, q.value)
+		fmt.Fprintf(&b, "%s %s: %s=%v\n", q.where, entityText(q.entity), q.key, q.value)
 	}
 	return b.String()
 }

@@ -222,7 +222,10 @@ func (f *quotaImport) sum(a *app, all []imported) error {
 			refused = append(refused, i.name+": "+i.Error)
 		}
 	}
-	if !f.dryRun {
+	switch {
+	case len(all) == 0:
+		a.note("nothing to change")
+	case !f.dryRun:
 		a.note("changed %d of %s", len(all)-len(refused), counted(len(all), "entity", "entities"))
 	}
 	if len(refused) == 0 {

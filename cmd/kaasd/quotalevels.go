@@ -40,6 +40,23 @@ func levels(ctx context.Context, base string, quotas kadm.DescribedClientQuotas)
 	return all, nil
 }
 
+// hasPages refuses the pages of another cluster, which would tell of its own
+// users.
+func (r *remote) hasPages(ctx context.Context, base string) error {
+	var page admin.Status
+	if _, err := getDocument(ctx, base+"/v1/status", &page); err != nil {
+		return err
+	}
+	cluster, err := r.BrokerMetadata(ctx)
+	if err != nil {
+		return r.failed("the question for its cluster", err)
+	}
+	if page.ClusterID != cluster.Cluster {
+		return usagef("%s has the pages of another cluster than %s (--http names them)", base, r.address)
+	}
+	return nil
+}
+
 // take sorts the values that the user itself has by where they are from,
 // whether they apply or are hidden.
 func (l *leveledQuota) take(r admin.Resolution) {

@@ -25,6 +25,8 @@ func newRoot(a *app) *cobra.Command {
 	root.SetOut(a.out)
 	root.SetErr(a.err)
 	root.SetFlagErrorFunc(flagError)
+	root.Version = thisBuild().String()
+	root.SetVersionTemplate("{{.Version}}\n")
 	root.PersistentFlags().StringVarP(&a.format, "output", "o", "table", "how the answer is written: table or json")
 	root.PersistentFlags().BoolVar(&a.noColor, "no-color", false, "no colours (NO_COLOR does the same)")
 	root.AddCommand(newStart(a), newDemo(a), newHealth(a), newQuota(a), newUser(a), newCredentials(a), newStorage(a), newWire(a), newConfig(a), newVersion(a))
@@ -111,6 +113,8 @@ func flagError(c *cobra.Command, err error) error {
 	switch {
 	case errors.Is(err, pflag.ErrHelp):
 		return err
+	case errors.As(err, &unknown) && c.HasSubCommands() && c.Flags().NArg() > 0: // "quota sett --user a"
+		return noSuchCommand(c, c.Flags().Args())
 	case errors.As(err, &unknown):
 		return usagef("unknown flag %s%s", dashed(unknown), didYouMean(dashed(unknown), flagNames(c), c.CommandPath()+" -h lists them"))
 	case errors.As(err, &value):

@@ -179,7 +179,7 @@ func (d *daemon) tell(level zapcore.Level, words, message string, fields ...zap.
 
 // announce tells that clients may come, where, and what to know about it.
 func (d *daemon) announce(b *broker.Broker) {
-	d.log.Info("kaasd ready", zap.String("version", thisBuild().Version), zap.Duration("took", time.Since(d.began)))
+	d.log.Info("kaasd ready", zap.String("version", thisBuild().Version), zap.Duration("took", time.Since(d.began)), zap.String("quota.model", d.set.Quota.Model))
 	for _, l := range b.Listeners() {
 		told := net.JoinHostPort(l.Host, strconv.Itoa(l.Port))
 		d.say(fmt.Sprintf("kafka %s %s, clients are told %s", l.Name, l.Address, told), "kafka listener",

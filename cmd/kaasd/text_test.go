@@ -136,6 +136,8 @@ func TestEntityText(t *testing.T) {
 		{kadm.ClientQuotaEntity{{Type: "client-id", Name: name("c 1")}, {Type: "user", Name: name("a")}}, "user a, client-id c 1", "--client-id 'c 1' --user a"},
 		{kadm.ClientQuotaEntity{{Type: "client-id"}}, "client-default", "--client-default"},
 		{kadm.ClientQuotaEntity{{Type: "ip", Name: name("::1")}}, "ip ::1", "--ip ::1"},
+		{kadm.ClientQuotaEntity{{Type: "user", Name: name("a, client-id c")}}, `user "a, client-id c"`, "--user 'a, client-id c'"},
+		{kadm.ClientQuotaEntity{{Type: "client-id-prefix", Name: name("p")}, {Type: "user"}}, "user-default, client-id-prefix p", "--client-id-prefix p --user-default"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.text, func(t *testing.T) {

@@ -94,7 +94,7 @@ func (f *userFlags) quotas(c *cobra.Command) (map[string]int64, error) {
 			return nil, usagef("--%s: %w", short, err)
 		}
 		if v < 0 || v != float64(int64(v)) {
-			return nil, usagef("--%s: %q is not a whole number, or 0 for none", short, text)
+			return nil, usagef("--%s: %q is not a whole number above zero, or 0 for none", short, text)
 		}
 		quotas[k.key] = int64(v)
 	}

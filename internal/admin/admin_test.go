@@ -44,13 +44,13 @@ func house() Deps {
 			}}}
 		},
 		Resolve: func(user, clientID string) []quota.Resolution {
-			return []quota.Resolution{{Quota: "produce", Limit: &limit, Unit: "bytes/s", Level: "user", SharedBy: "all clients of " + user, Enforced: true}}
+			return []quota.Resolution{{Quota: "produce", Limit: &limit, Unit: "bytes/s", Level: "user", SharedBy: "all clients of " + user, Enforced: true, Hidden: []quota.Hidden{}}}
 		},
 		ResolveAddress: func(ip string) ([]quota.Resolution, error) {
 			if ip == "nowhere" {
 				return nil, kafka.Errorf(kafka.InvalidRequest, "%q is not an address", ip)
 			}
-			return []quota.Resolution{{Quota: "connection", Unit: "connections/s", Level: "none", Enforced: true}}, nil
+			return []quota.Resolution{{Quota: "connection", Unit: "connections/s", Level: "none", Enforced: true, Hidden: []quota.Hidden{}}}, nil
 		},
 		Reload:  func(context.Context) (string, error) { return "credentials reloaded: 2 users", nil },
 		Metrics: prometheus.NewRegistry(),
@@ -157,10 +157,10 @@ func TestQuotasDocument(t *testing.T) {
 func TestResolveDocument(t *testing.T) {
 	tests := []struct{ query, want string }{
 		{"user=alice&ip=::1", `{"user":"alice","ip":"::1","quotas":[` +
-			`{"quota":"produce","limit":1048576,"unit":"bytes/s","level":"user","shared_by":"all clients of alice","enforced":true},` +
-			`{"quota":"connection","limit":null,"unit":"connections/s","level":"none","enforced":true}]}`},
-		{"ip=::1", `{"ip":"::1","quotas":[{"quota":"connection","limit":null,"unit":"connections/s","level":"none","enforced":true}]}`},
-		{"client_id=", `{"user":"ANONYMOUS","client_id":"","quotas":[{"quota":"produce","limit":1048576,"unit":"bytes/s","level":"user","shared_by":"all clients of ANONYMOUS","enforced":true}]}`},
+			`{"quota":"produce","limit":1048576,"unit":"bytes/s","level":"user","shared_by":"all clients of alice","enforced":true,"hidden":[]},` +
+			`{"quota":"connection","limit":null,"unit":"connections/s","level":"none","enforced":true,"hidden":[]}]}`},
+		{"ip=::1", `{"ip":"::1","quotas":[{"quota":"connection","limit":null,"unit":"connections/s","level":"none","enforced":true,"hidden":[]}]}`},
+		{"client_id=", `{"user":"ANONYMOUS","client_id":"","quotas":[{"quota":"produce","limit":1048576,"unit":"bytes/s","level":"user","shared_by":"all clients of ANONYMOUS","enforced":true,"hidden":[]}]}`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.query, func(t *testing.T) {

@@ -2,6 +2,7 @@ package codec_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"io"
 	"strings"
@@ -330,6 +331,29 @@ func TestHeader(t *testing.T) {
 type nothing struct{}
 
 func (nothing) Fields(*codec.Cursor) {}
+
+func TestPeekClientID(t *testing.T) {
+	frame := func(length int16, id string) []byte {
+		head := []byte{0, 0, 0, 9, 0, 0, 0, 1}
+		return append(binary.BigEndian.AppendUint16(head, uint16(length)), id...)
+	}
+	for _, c := range []struct {
+		head []byte
+		want string
+		ok   bool
+	}{
+		{frame(3, "abcrest"), "abc", true},
+		{frame(5, "abc"), "abc", true}, // the rest is still to come
+		{frame(0, "rest"), "", true},
+		{frame(-1, "rest"), "", true},
+		{frame(3, "")[:9], "", false},
+		{nil, "", false},
+	} {
+		if got, ok := codec.PeekClientID(c.head); got != c.want || ok != c.ok {
+			t.Errorf("%q: got %q %v, want %q %v", c.head, got, ok, c.want, c.ok)
+		}
+	}
+}
 
 func TestPeekKey(t *testing.T) {
 	if _, _, ok := codec.PeekKey([]byte{0, 1, 0}); ok {

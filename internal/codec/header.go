@@ -73,3 +73,17 @@ func PeekKey(head []byte) (kafka.APIKey, int16, bool) {
 	}
 	return kafka.APIKey(binary.BigEndian.Uint16(head)), int16(binary.BigEndian.Uint16(head[2:])), true
 }
+
+// headerClientID is where the length of the client id stands in a request
+// frame, behind key, version and correlation id.
+const headerClientID = 8
+
+// PeekClientID reads the client id at the start of a request frame; of a long
+// one what the head holds of it. A null one is empty.
+func PeekClientID(head []byte) (string, bool) {
+	if len(head) < headerClientID+2 {
+		return "", false
+	}
+	length, rest := int16(binary.BigEndian.Uint16(head[headerClientID:])), head[headerClientID+2:]
+	return string(rest[:min(max(int(length), 0), len(rest))]), true
+}

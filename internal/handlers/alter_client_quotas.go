@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -101,29 +102,40 @@ const (
 	maxAuditedText  = 1024
 )
 
-// entityName names an entity as it was asked for: "user alice, client-id
-// default". A name that could be taken for something else is quoted, what is too
-// long for a line ends with ~.
+// entityName names an entity as the commands do, whatever the order asked for:
+// "user alice, client-id c1", "user-default". A name that could be taken for
+// something else is quoted, what is too long for a line ends with ~.
 func entityName(parts []quota.Component) string {
 	names := make([]string, 0, maxAuditedParts)
+	parts = slices.Clone(parts)
+	slices.SortStableFunc(parts, func(a, b quota.Component) int { return rank(a.Type) - rank(b.Type) })
 	for i, part := range parts {
 		if i == maxAuditedParts {
 			names = append(names, "~")
 			break
 		}
-		name := "default"
-		if part.Name != nil {
-			name = plainName(shortened(*part.Name, maxAuditedName))
+		kind := plainName(shortened(part.Type, maxAuditedName))
+		if part.Name == nil {
+			names = append(names, strings.TrimSuffix(kind, "-id")+"-default")
+			continue
 		}
-		names = append(names, plainName(shortened(part.Type, maxAuditedName))+" "+name)
+		names = append(names, kind+" "+plainName(shortened(*part.Name, maxAuditedName)))
 	}
 	return strings.Join(names, ", ")
+}
+
+// rank is where a type stands in the name of an entity.
+func rank(kind string) int {
+	if i := slices.Index([]string{kafka.EntityUser, kafka.EntityClientID, kafka.EntityIP}, kind); i >= 0 {
+		return i
+	}
+	return maxAuditedParts
 }
 
 // plainName is a name in one word that no other entity has.
 func plainName(name string) string {
 	quoted := strconv.Quote(name)
-	if name == "" || name == "default" || len(quoted) != len(name)+2 || strings.ContainsAny(name, " ,") {
+	if name == "" || len(quoted) != len(name)+2 || strings.ContainsAny(name, " ,") {
 		return quoted
 	}
 	return name

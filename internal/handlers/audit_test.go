@@ -51,7 +51,8 @@ func TestQuotaAudit(t *testing.T) {
 	p := r.connectAs("alice")
 	tell(r, "every kind of entity", p, false, entry("user=alice", rate, 5.0), entry("user", percent, 12.5), entry("client-id=c", rate, 6.0), entry("client-id", mutations, 0.5),
 		entry("user=a client-id=c", rate, 7.0), entry("user client-id", rate, 8.0), entry("ip=1.2.3.4", connections, 9.0), entry("ip", connections, 10.0))
-	tell(r, "changed, removed, as it was", p, false, entry("user", percent, 25.0, mutations, 3.0), entry("client-id=c", "-"+rate), entry("ip=1.2.3.4", connections, 9.0))
+	tell(r, "changed, removed, as it was", p, false, entry("user", percent, 25.0, mutations, 3.0), entry("client-id=c", "-"+rate), entry("ip=1.2.3.4", connections, 9.0),
+		entry("client-id=c user=a", rate, 8.0))
 	tell(r, "only checked", p, true, entry("user=b", rate, 5.0), entry("user=b client-id", rate, 0.0))
 	tell(r, "refused", p, false, entry("", rate, 5.0), entry("group=g", rate, 5.0), entry("user=", rate, 5.0), entry("user=a ip=1.2.3.4", rate, 5.0), entry("ip=1.2.3", rate, 5.0),
 		entry("user=a", connections, 5.0), entry("user=b", "bogus", 5.0), entry("user=c", rate, -1.0), entry("user=d", rate, 1.5), entry("user=e", rate, 5.0, "-"+rate),

@@ -122,7 +122,7 @@ func (c *call) finish(m codec.Message) error {
 		}
 	}
 	if mute := c.throttle.Mute(); mute != nil { // a nil *Mute is not a nil Mute
-		c.answer.Mute = mute
+		c.answer.Mute = mute.Of(c.payer())
 	}
 	return nil
 }

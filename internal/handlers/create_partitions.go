@@ -94,7 +94,7 @@ func (c *call) growOne(d *metadata.Draft, asked message.CreatePartitionsTopic, t
 		}
 	}
 	if more := asked.Count - t.Partitions; more > 0 && !validateOnly {
-		if err := c.mutate(more, 3); err != nil {
+		if err := c.mutate(more); err != nil {
 			return err
 		}
 	}

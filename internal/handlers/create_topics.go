@@ -96,7 +96,7 @@ func (c *call) createOne(d *metadata.Draft, asked message.CreateTopicsTopic, twi
 		return nil, err
 	}
 	if !validateOnly {
-		if err := c.mutate(partitions, 6); err != nil {
+		if err := c.mutate(partitions); err != nil {
 			return nil, err
 		}
 	}

@@ -78,7 +78,7 @@ func (c *call) deleteOne(d *metadata.Draft, asked []message.DeleteTopicsTopic, i
 	if !d.Broker.DeleteTopics {
 		return deletion{topic: t, err: c.deletionOff()}
 	}
-	if err := c.mutate(t.Partitions, 5); err != nil {
+	if err := c.mutate(t.Partitions); err != nil {
 		return deletion{topic: t, err: err}
 	}
 	return deletion{topic: t, err: d.Add(metadata.TopicDeleted{ID: t.ID})}

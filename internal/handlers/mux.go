@@ -13,7 +13,6 @@ import (
 	"kaasd/internal/codec"
 	"kaasd/internal/codec/message"
 	"kaasd/internal/kafka"
-	"kaasd/internal/quota"
 	"kaasd/internal/server"
 )
 
@@ -23,29 +22,19 @@ const (
 	maxFrame      = 8 << 20
 )
 
-// Admit judges a frame before it is read. The first Produce of a connection
-// waits where too many new ones join a user's debt.
+// Admit judges a frame before it is read. What a connection asks for the first
+// time waits where too many new ones join a debt.
 func (s *session) Admit(size int, head []byte) (server.Mute, error) {
-	key, _, ok := codec.PeekKey(head)
+	key, version, ok := codec.PeekKey(head)
 	if err := s.judge(size, key, ok); err != nil {
 		return nil, err
 	}
-	if ok && key == kafka.KeyProduce && !s.produced && s.Established() {
-		s.produced = true
-		if mute := s.quotaClient(s.peekClientID(head)).Join(quota.Produce, time.Now()); mute != nil {
+	if ok && s.Established() {
+		if mute := s.join(key, version, head); mute != nil {
 			return mute, nil // a nil *Mute is not a nil Mute
 		}
 	}
 	return nil, nil
-}
-
-// peekClientID is the client id of a frame whose head is there, or that of the
-// request before it when the head ends too early to tell.
-func (s *session) peekClientID(head []byte) string {
-	if header, _, err := codec.ParseHeader(head, false); err == nil {
-		return header.ClientID
-	}
-	return s.clientID
 }
 
 // judge holds a frame's size against the limit of its key.

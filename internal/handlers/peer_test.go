@@ -45,7 +45,7 @@ func (r *rig) connectAs(user string) *peer {
 // there is none. The error is that of a connection that is closed.
 func (p *peer) exchange(frame []byte) ([]byte, error) {
 	p.t.Helper()
-	if _, err := p.session.Admit(len(frame), frame[:min(len(frame), 16)]); err != nil {
+	if _, err := p.session.Admit(len(frame), head(frame)); err != nil {
 		return nil, err
 	}
 	answer, err := p.session.Serve(p.ctx, &server.Request{Frame: frame, Received: time.Now(), Read: p.reading})
@@ -71,6 +71,9 @@ func (p *peer) exchange(frame []byte) ([]byte, error) {
 	}
 	return wire.Bytes()[4:], nil
 }
+
+// head is what a frame is admitted by.
+func head(frame []byte) []byte { return frame[:min(len(frame), 508)] }
 
 // frame is a request as it comes from the wire, without its size.
 func (p *peer) frame(key kafka.APIKey, version int16, req codec.Message) []byte {

@@ -25,7 +25,7 @@ type session struct {
 
 	client   *quota.Client // of clientID
 	clientID string
-	produced bool         // a Produce has come
+	joined   joined
 	unpaid   atomic.Int64 // ns of work that the next request is charged
 }
 

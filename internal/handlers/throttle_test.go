@@ -3,6 +3,7 @@ package handlers
 import (
 	"math"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"kaasd/internal/codec/message"
 	"kaasd/internal/kafka"
 	"kaasd/internal/quota"
+	"kaasd/internal/server"
 )
 
 // bubble runs f in virtual time with a topic to write to, under each model.
@@ -92,7 +94,7 @@ func TestNewConnectionsJoinTheDebtOfTheirClientID(t *testing.T) {
 				p := r.connect(plainListener)
 				p.clientID = clientID
 				frame := p.frame(kafka.KeyProduce, 13, req)
-				mute, err := p.session.Admit(len(frame), frame[:100])
+				mute, err := p.session.Admit(len(frame), head(frame))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -108,6 +110,37 @@ func TestNewConnectionsJoinTheDebtOfTheirClientID(t *testing.T) {
 		}
 		if n := held("somebody else"); n != 0 {
 			t.Errorf("%d of 20 connections of another client id are held", n)
+		}
+	})
+}
+
+// TestNewConnectionsJoinTheDebtOfALongClientID: the first bytes of a frame do not
+// hold all of it, and say who pays.
+func TestNewConnectionsJoinTheDebtOfALongClientID(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, withKafkaModel)
+		r.set(entry("client-id", kafka.ProducerByteRate, 100.0))
+		id := r.topic("orders", 1).ID
+		req, held := produceTo("", id, 0, 1, sized(5000)), 0
+		for range 20 {
+			p := r.connect(plainListener)
+			p.clientID = strings.Repeat("x", 600)
+			frame := p.frame(kafka.KeyProduce, 13, req)
+			mute, err := p.session.Admit(len(frame), head(frame))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if mute != nil {
+				held++
+				mute.Done()
+				continue
+			}
+			if _, err := p.session.Serve(p.ctx, &server.Request{Frame: frame, Received: time.Now()}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if held != 3 { // the first makes the debt, 16 join it
+			t.Errorf("%d of 20 new connections are held, want 3", held)
 		}
 	})
 }

@@ -107,8 +107,16 @@ func isHost(name string) bool {
 			return false
 		}
 	}
-	last := labels[len(labels)-1]
-	return len(name) <= 253 && (last[0] < '0' || last[0] > '9')
+	return len(name) <= 253 && !isNumber(labels[len(labels)-1])
+}
+
+// isNumber says whether a label is digits, or hexadecimal ones after 0x.
+func isNumber(label string) bool {
+	digits, hex := strings.CutPrefix(strings.ToLower(label), "0x")
+	if hex {
+		return strings.Trim(digits, "0123456789abcdef") == ""
+	}
+	return strings.Trim(label, "0123456789") == ""
 }
 
 func notInHost(r rune) bool {

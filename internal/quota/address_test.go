@@ -11,9 +11,9 @@ import (
 	"kaasd/internal/kafka"
 )
 
-// named are the hosts that the name service of these tests knows.
+// hosts are those that the name service of these tests knows.
 var hosts = map[string][]string{
-	"localhost": {"::1", "127.0.0.1"}, "six.example": {"fe80::2%eth0"}, "moved.example": {"10.0.0.7"},
+	"4f5a1c2b3d4e": {"10.0.0.4"}, "localhost": {"::1", "127.0.0.1"}, "six.example": {"fe80::2%eth0"}, "moved.example": {"10.0.0.7"},
 }
 
 func resolveHosts(_ context.Context, _, host string) ([]netip.Addr, error) {
@@ -33,10 +33,10 @@ func TestIPNames(t *testing.T) {
 		"1.2.3.4": "1.2.3.4", "::1": "::1", "0:0:0:0:0:0:0:1": "::1", "[::1]": "::1", "fe80::1%1": "fe80::1", "fe80::1%eth0": "fe80::1",
 		"::ffff:1.2.3.4": "1.2.3.4", "1.2.3": "1.2.0.3", "1.2": "1.0.0.2", "16909060": "1.2.3.4", "010.0.0.1": "10.0.0.1", "1.2.772": "1.2.3.4",
 		"0": "0.0.0.0", "255.255.255.255": "255.255.255.255", "4294967295": "255.255.255.255",
-		"localhost": "127.0.0.1", "six.example": "fe80::2",
+		"4f5a1c2b3d4e": "10.0.0.4", "localhost": "127.0.0.1", "six.example": "fe80::2",
 		"1.2.3.4/24": "", "256.1.1.1": "", "127.0.0.1 ": "", " 127.0.0.1": "", "not a host": "", "example.invalid": "",
 		"0x7f.0.0.1": "", "1.2.3.4.5": "", "1.2.3.4:9092": "", "*": "", "<default>": "", ":::1": "", "::1::2": "", "[1.2.3.4]": "", "[::1": "",
-		"4294967296": "", "1.2.65536": "", "+1.2.3.4": "", "1..2": "", ".": "", "-1": "", "host.0x7f": "", "\xff": "", "1.2.3.4.": "",
+		"4294967296": "", "1.2.65536": "", "+1.2.3.4": "", "1..2": "", ".": "", "-1": "", "host.0x7f": "", "host.0X": "", "\xff": "", "1.2.3.4.": "",
 	} {
 		e := newKafka()
 		e.lookup = func(ctx context.Context, network, host string) ([]netip.Addr, error) {

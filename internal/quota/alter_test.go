@@ -70,6 +70,7 @@ func TestAlterRefusals(t *testing.T) {
 		{"two users", append(user("a"), user("b")...), nil, 42, "quota.model=kafka"},
 		{"entity before ops", []Component{named("client-id", "c")}, []Op{set("bogus", 1)}, 42, "client-id"},
 		{"unknown key", user("u"), []Op{set("bogus", 1)}, 40, `unknown quota key "bogus"`},
+		{"key of the other model", user("u"), []Op{set(kafka.ControllerMutationRate, 1)}, 40, `unknown quota key "controller_mutation_rate" (quota.model=kafka has it): users take producer_byte_rate, `},
 		{"unknown key removed", user("u"), []Op{remove("bogus")}, 40, `unknown quota key "bogus"`},
 		{"scram mechanism as key", user("u"), []Op{set("SCRAM-SHA-256", 1)}, 40, "SCRAM-SHA-256"},
 		{"mutation rate", user("u"), []Op{set("controller_mutation_rate", 1)}, 40, "controller_mutation_rate"},

@@ -160,7 +160,7 @@ func (b *bucket) setLimit(rate float64, r rule, now int64) {
 	}
 	b.line.carry(old, lim, now)
 	old.next.Store(lim)
-	close(old.replaced)
+	close(*old.changed.Load())
 }
 
 // carry is the word under the limit to, when it was word under l.

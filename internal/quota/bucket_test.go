@@ -64,6 +64,12 @@ func TestThrottleBounds(t *testing.T) {
 			t.Errorf("got %d ms, want the largest int32", got)
 		}
 	}
+	told := c.Charge(Produce, 1, l.now)
+	m := told.Mute()
+	defer m.Done()
+	if got := m.Remaining(l.now); got != math.MaxInt32*time.Millisecond {
+		t.Errorf("muted for %v, told the largest int32", got)
+	}
 	g := c.Take(Fetch, math.MaxInt, l.now)
 	if got := g.Settle(math.MaxInt32, l.now).Millis(); got != math.MaxInt32 {
 		t.Errorf("got %d ms, want the largest int32", got)
@@ -90,7 +96,8 @@ func (o *oracle) to(at int64) {
 	o.at = at
 }
 
-// charge gives the nanoseconds until the balance is zero.
+// charge gives the nanoseconds until the balance is zero, as many as
+// throttle_time_ms can say.
 func (o *oracle) charge(n int, at int64) float64 {
 	o.to(at)
 	o.balance.Sub(o.balance, new(big.Rat).SetInt64(int64(n)))
@@ -99,7 +106,7 @@ func (o *oracle) charge(n int, at int64) float64 {
 	}
 	owed := new(big.Rat).Neg(o.balance)
 	ns, _ := owed.Quo(owed, o.rate).Float64()
-	return max(ns*1e9, 0)
+	return min(max(ns*1e9, 0), math.MaxInt32*1e6)
 }
 
 // setRate keeps the bytes; more than a second's worth overflows.

@@ -99,7 +99,9 @@
 // it and rescales the word, so that the bytes owed stay. A charge that runs
 // beside the swap is costed at the old rate: one per core at most. A limit knows
 // its successor, and a muted connection follows that chain: a raise or removal
-// shortens its mute, a lower limit does not lengthen it.
+// shortens its mute, a lower limit does not lengthen it. Where a change takes a
+// client to another bucket and leaves the limit to those who stay, those who are
+// muted are woken (moves), and who has moved owes nothing there any more.
 //
 // # Fetch
 //

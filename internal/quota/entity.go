@@ -84,12 +84,13 @@ func entityOf(components []Component) kafka.Entity {
 	return e
 }
 
-// show names components for a message: "client-id c1, user-default".
+// show names components for a message: "client-id c1, user-default", the default of client ids as
+// client-default.
 func show(components []Component) string {
 	var parts []string
 	for _, c := range components {
 		if c.Name == nil {
-			parts = append(parts, c.Type+"-default")
+			parts = append(parts, strings.TrimSuffix(c.Type, "-id")+"-default")
 		} else {
 			parts = append(parts, c.Type+" "+strconv.Quote(*c.Name))
 		}

@@ -16,7 +16,7 @@ func (c *Client) Join(k Kind, now time.Time) *Mute {
 	if b == nil {
 		return nil
 	}
-	return b.join(c.enforcer.clock.ticks(now))
+	return b.join(c.enforcer.clock.ticks(now)).Of(c)
 }
 
 func (b *bucket) join(now int64) *Mute {

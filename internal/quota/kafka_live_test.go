@@ -26,7 +26,10 @@ func TestKafkaMutes(t *testing.T) {
 		{"a setting of its own is higher", "user=u", 8000, 3 * time.Second},
 		{"all pairs have a default of their own", "user, client-id", 10, 2 * time.Second},
 		{"the user's clients have a default of their own", "user=u, client-id", 10, 2 * time.Second},
-		{"its pair has a setting, its bucket stays that of others", "user=u, client-id=c", 1e9, 10 * time.Second},
+		{"its pair has a setting, its bucket stays that of others", "user=u, client-id=c", 1e9, 2 * time.Second},
+		{"another client id of the user has one", "user=u, client-id=d", 1e9, 10 * time.Second},
+		{"its client id has one for every user", "user, client-id=c", 10, 2 * time.Second},
+		{"another client id has one for every user", "user, client-id=d", 10, 10 * time.Second},
 		{"a lower level", "client-id=c", 1e9, 10 * time.Second},
 		{"another user", "user=v", 1e9, 10 * time.Second},
 	} {
@@ -35,7 +38,8 @@ func TestKafkaMutes(t *testing.T) {
 				e := newKafka()
 				give(t, e, "user", kafka.ProducerByteRate, 1000)
 				begin := time.Now()
-				m := e.Client("u", "c").Charge(Produce, 20_000, begin).Mute()
+				client := e.Client("u", "c")
+				m := client.Charge(Produce, 20_000, begin).Mute().Of(client)
 				go func() {
 					<-time.After(2 * time.Second)
 					give(t, e, c.entity, kafka.ProducerByteRate, c.v)
@@ -46,6 +50,42 @@ func TestKafkaMutes(t *testing.T) {
 				}
 				<-time.After(20 * time.Second)
 			})
+		})
+	}
+}
+
+// TestKafkaMutesOfAClientID: of those who share the bucket of a client id only they
+// are served early whom a change takes elsewhere.
+func TestKafkaMutesOfAClientID(t *testing.T) {
+	for entity, early := range map[string]bool{
+		"user=u": true, "user=u, client-id": true, "user=u, client-id=c": true,
+		"user=w": false, "user=u, client-id=d": false, "client-id=d": false,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			e := newKafka()
+			give(t, e, "client-id=c", kafka.ProducerByteRate, 1000)
+			give(t, e, "client-id=c", kafka.RequestPercentage, 1)
+			begin := time.Now()
+			muted := func(user string, charge func(*Client) Throttle, want time.Duration) {
+				client := e.Client(user, "c")
+				m := charge(client).Mute().Of(client)
+				go func() {
+					wait(m)
+					if got := time.Since(begin); got < want || got > want+time.Microsecond {
+						t.Errorf("%s is set: %s is muted for %v, want %v", entity, user, got, want)
+					}
+				}()
+			}
+			want := 20 * time.Second
+			if early {
+				want = 500 * ms
+			}
+			muted("u", func(c *Client) Throttle { return c.Charge(Produce, 30_000, begin) }, want)
+			muted("v", func(c *Client) Throttle { return c.Charge(Produce, 1, begin) }, 20*time.Second+ms)
+			muted("u", func(c *Client) Throttle { return c.Work(time.Second, begin) }, time.Second) // another key
+			<-time.After(500 * ms)
+			give(t, e, entity, kafka.ProducerByteRate, 1e9)
+			<-time.After(30 * time.Second)
 		})
 	}
 }

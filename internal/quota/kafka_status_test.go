@@ -54,7 +54,7 @@ func TestResolveLevels(t *testing.T) {
 		"mutation 10 partitions/s user-default override (all clients of alice)")
 	check("bob", "c", "produce 4 bytes/s user-default+client-id override (all connections of bob with client-id c); 5 user-default+client-default override; "+
 		"6 user-default override; 7 client-id override; 8 client-default override", "fetch none bytes/s none  ()")
-	check("bob", "", "produce 5 bytes/s user-default+client-default override (all connections of bob with client-id ); 6 user-default override; 8 client-default override")
+	check("bob", "", "produce 5 bytes/s user-default+client-default override (all connections of bob without a client-id); 6 user-default override; 8 client-default override")
 	if got := len(e.Resolve("alice", "c")); got != 4 {
 		t.Errorf("%d keys", got)
 	}

@@ -18,6 +18,9 @@ const (
 	// maxDebt bounds what a bucket can owe. It lies past the 24.8 days an
 	// int32 of throttle_time_ms can say.
 	maxDebt = 30 * 24 * 3600 * secTicks
+
+	// maxAnnounced is what it can say. Nobody is muted for longer than told.
+	maxAnnounced = math.MaxInt32 * msTicks
 )
 
 // clock turns moments into ticks.
@@ -26,7 +29,7 @@ type clock struct{ start time.Time }
 func (c clock) ticks(now time.Time) int64 { return int64(now.Sub(c.start)) << tickShift }
 
 // limit is one rate in force on a bucket. It is immutable but for its end:
-// when another limit follows, next leads there and replaced is closed, in this
+// when another limit follows, next leads there and changed is closed, in this
 // order. Muted connections walk that chain to learn what became of their debt.
 type limit struct {
 	rate    float64 // units per second; infinite when there is no limit
@@ -36,20 +39,29 @@ type limit struct {
 	deepest int64   // ticks: the most that is owed
 	since   int64   // ticks
 
-	next     atomic.Pointer[limit]
-	replaced chan struct{}
+	next    atomic.Pointer[limit]
+	changed atomic.Pointer[chan struct{}]
 }
 
 func newLimit(rate float64, r rule, since int64) *limit {
-	return &limit{
-		rate:     rate,
-		perUnit:  float64(secTicks) / rate,
-		burst:    int64(r.burst) << tickShift,
-		longest:  bound(r.longest),
-		deepest:  bound(r.deepest),
-		since:    since,
-		replaced: make(chan struct{}),
+	l := &limit{
+		rate:    rate,
+		perUnit: float64(secTicks) / rate,
+		burst:   int64(r.burst) << tickShift,
+		longest: min(bound(r.longest), maxAnnounced),
+		deepest: bound(r.deepest),
+		since:   since,
 	}
+	changed := make(chan struct{})
+	l.changed.Store(&changed)
+	return l
+}
+
+// wake has the muted connections look again, though the limit stays. Callers
+// take turns, with setLimit too.
+func (l *limit) wake() {
+	changed := make(chan struct{})
+	close(*l.changed.Swap(&changed))
 }
 
 func bound(d time.Duration) int64 {

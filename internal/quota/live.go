@@ -60,8 +60,7 @@ func (e *Enforcer) bind(user, clientID string) (buckets [kinds]*bucket) {
 	defer e.mu.Unlock()
 	for k, by := range e.decide(user, clientID) {
 		if by != nil {
-			owner := e.model.levels[by.level].owner.of(user, clientID)
-			buckets[k] = e.need(owner, by, Kind(k))
+			buckets[k] = e.need(e.model.payer(by, user, clientID), by, Kind(k))
 		}
 	}
 	return buckets

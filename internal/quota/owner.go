@@ -36,9 +36,32 @@ func (s shape) of(user, clientID string) kafka.Entity {
 	case ofUser:
 		return kafka.UserEntity(user)
 	case ofClient:
-		return kafka.Entity{ClientID: kafka.Named(clientID)}
+		return kafka.Entity{ClientID: kafka.Named(ownerName(clientID))}
 	}
-	return kafka.Entity{User: kafka.Named(user), ClientID: kafka.Named(clientID)}
+	return kafka.Entity{User: kafka.Named(user), ClientID: kafka.Named(ownerName(clientID))}
+}
+
+// maxOwnerName is how much of a client id tells owners apart, in bytes. Clients
+// choose their ids, up to 32 KiB, and each one gets an account; and who pays must
+// show in the first bytes of a frame.
+const maxOwnerName = 256
+
+// ownerName is the name under which a client pays that no setting names. Those
+// with long ids that begin alike share it.
+func ownerName(clientID string) string {
+	if len(clientID) <= maxOwnerName {
+		return clientID
+	}
+	return clientID[:maxOwnerName] + "~"
+}
+
+// payer is the owner that a client pays from by the value of an entity: itself
+// where it names the client.
+func (m *Model) payer(by *account, user, clientID string) kafka.Entity {
+	if l := &m.levels[by.level]; !l.own() {
+		return l.owner.of(user, clientID)
+	}
+	return by.owner
 }
 
 // sharedBy tells in words who else pays from the owner's buckets.
@@ -47,9 +70,17 @@ func sharedBy(owner kafka.Entity) string {
 	case ofUser:
 		return "all clients of " + owner.User.Name
 	case ofClient:
-		return "all clients with client-id " + owner.ClientID.Name
+		return "all clients " + calling(owner.ClientID.Name)
 	case ofAddress:
 		return "all connections from " + owner.IP.Name
 	}
-	return "all connections of " + owner.User.Name + " with client-id " + owner.ClientID.Name
+	return "all connections of " + owner.User.Name + " " + calling(owner.ClientID.Name)
+}
+
+// calling says what clients call themselves; some say nothing.
+func calling(clientID string) string {
+	if clientID == "" {
+		return "without a client-id"
+	}
+	return "with client-id " + clientID
 }

@@ -8,14 +8,16 @@ type scope struct {
 	addresses      bool
 	users, clients map[string]bool
 	entities       []kafka.Entity // the changed ones themselves
+	strongest      int8           // the first level that changed: who is limited before it is not reached
 }
 
 // scopeOf finds the scope of a change. A user's setting hides those of
 // the defaults from all pairs of the user, the setting of a user's default client
 // is for all of them, and so on; a default that names nobody is for everybody.
-func scopeOf(changed []kafka.Entity) scope {
-	s := scope{users: map[string]bool{}, clients: map[string]bool{}, entities: changed}
+func (m *Model) scopeOf(changed []kafka.Entity) scope {
+	s := scope{users: map[string]bool{}, clients: map[string]bool{}, entities: changed, strongest: maxLevels}
 	for _, e := range changed {
+		s.strongest = min(s.strongest, m.levelOf(e))
 		switch {
 		case e.IP.Present:
 			s.addresses = true
@@ -41,32 +43,35 @@ func (s *scope) reaches(owner kafka.Entity) bool {
 // caller holds mu.
 func (e *Enforcer) rejudge(s scope, now int64) {
 	for _, entity := range s.entities {
-		e.rejudgeOne(e.accounts.get(entity), now)
+		e.rejudgeOne(e.accounts.get(entity), s.strongest, now)
 	}
 	if s.everybody || s.addresses || e.accounts.pairs > 0 && len(s.users)+len(s.clients) > 0 {
 		for _, a := range e.accounts.all {
 			if s.reaches(a.owner) {
-				e.rejudgeOne(a, now)
+				e.rejudgeOne(a, s.strongest, now)
 			}
 		}
 		return
 	}
 	for user := range s.users {
-		e.rejudgeOne(e.accounts.users[user], now)
+		e.rejudgeOne(e.accounts.users[user], s.strongest, now)
 	}
 	for clientID := range s.clients {
-		e.rejudgeOne(e.accounts.clients[clientID], now)
+		e.rejudgeOne(e.accounts.clients[clientID], s.strongest, now)
 	}
 }
 
-// rejudgeOne judges the buckets that an account has, and makes those that its
-// own setting asks for.
-func (e *Enforcer) rejudgeOne(a *account, now int64) {
+// rejudgeOne judges the buckets of an account that a change from a level on
+// can have reached, and makes those that its own setting asks for.
+func (e *Enforcer) rejudgeOne(a *account, from int8, now int64) {
 	if a == nil {
 		return
 	}
 	owns := shapeOf(a.owner)
 	for k, b := range a.buckets {
+		if b != nil && b.level < from && !b.limit.Load().isUnlimited() {
+			continue
+		}
 		if b != nil || a.limits[k] > 0 && owns != ofNobody && owns != ofAddress {
 			e.rate(a, Kind(k), now)
 		}

@@ -16,7 +16,7 @@ type Resolution struct {
 	Source   string   `json:"source,omitempty"` // override, base
 	SharedBy string   `json:"shared_by,omitempty"`
 	Enforced bool     `json:"enforced"`
-	Hidden   []Hidden `json:"hidden,omitempty"`
+	Hidden   []Hidden `json:"hidden"`
 }
 
 // Hidden is a value that another one keeps from applying.
@@ -41,7 +41,7 @@ func (e *Enforcer) Resolve(user, clientID string) []Resolution {
 }
 
 func (e *Enforcer) resolve(k *key, user, clientID string) Resolution {
-	r := Resolution{Quota: k.kind.String(), Unit: k.unit, Level: levelNone, Enforced: k.enforced}
+	r := Resolution{Quota: k.kind.String(), Unit: k.unit, Level: levelNone, Enforced: k.enforced, Hidden: []Hidden{}}
 	for i := range e.model.levels {
 		l := &e.model.levels[i]
 		if l.ip != absent {
@@ -74,7 +74,7 @@ func (e *Enforcer) ResolveAddress(ip string) ([]Resolution, error) {
 }
 
 func (e *Enforcer) resolveAddress(k *key, address netip.Addr) Resolution {
-	r := Resolution{Quota: k.kind.String(), Unit: k.unit, Level: levelNone, Enforced: k.enforced}
+	r := Resolution{Quota: k.kind.String(), Unit: k.unit, Level: levelNone, Enforced: k.enforced, Hidden: []Hidden{}}
 	by := e.decideAddress(address)
 	if by == nil {
 		return r

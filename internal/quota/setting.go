@@ -122,12 +122,13 @@ func (e *Enforcer) apply(changed []kafka.Entity, now int64) {
 	for _, entity := range changed {
 		e.install(entity)
 	}
-	e.rejudge(scopeOf(changed), now)
+	e.rejudge(e.model.scopeOf(changed), now)
 	for _, entity := range changed {
 		e.tidy(entity)
 	}
 	e.working.Store(e.valued[Request] > 0)
 	e.generation.Add(1)
+	e.wake(movesOf(changed))
 }
 
 // install notes in the entity's account what its settings give.

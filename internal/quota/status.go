@@ -1,6 +1,7 @@
 package quota
 
 import (
+	"math"
 	"slices"
 	"time"
 
@@ -146,7 +147,7 @@ func (e *Enforcer) use(q *QuotaStatus, b *bucket, k *key, now time.Time) {
 	at, t := e.ticksOf(now), b.totals()
 	q.Rate = b.rate(t.units, at) / k.scale
 	if q.Limit != nil {
-		q.Utilisation = q.Rate / *q.Limit
+		q.Utilisation = min(q.Rate / *q.Limit, math.MaxFloat64) // there is no infinity in JSON
 	}
 	q.Debt = b.debt(at) / k.scale
 	q.MutedConnections, q.Requests = b.waiting(), t.checks

@@ -3,6 +3,7 @@ package quota
 import (
 	"context"
 	"encoding/json"
+	"math"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,6 +18,21 @@ func toJSON(t *testing.T, v any) string {
 		t.Fatal(err)
 	}
 	return string(text)
+}
+
+// TestStatusOfTheLeastQuota: what is used of it is beyond any number, and JSON has
+// no infinity.
+func TestStatusOfTheLeastQuota(t *testing.T) {
+	e := newKafka()
+	give(t, e, "client-id=c", kafka.RequestPercentage, math.SmallestNonzeroFloat64)
+	now := time.Now()
+	e.Client("u", "c").Work(time.Millisecond, now)
+	e.sample(e.ticksOf(now), false)
+	s := e.Status(now, StatusFilter{})
+	if got := s[0].Quotas["request"].Utilisation; got != math.MaxFloat64 {
+		t.Errorf("utilisation %g, want the largest number", got)
+	}
+	toJSON(t, s)
 }
 
 func TestResolve(t *testing.T) {
@@ -45,7 +61,8 @@ func TestResolve(t *testing.T) {
   "limit": null,
   "unit": "bytes/s",
   "level": "none",
-  "enforced": true
+  "enforced": true,
+  "hidden": []
  },
  {
   "quota": "request",
@@ -65,7 +82,7 @@ func TestResolve(t *testing.T) {
 	if got := toJSON(t, e.Resolve("alice", "c")); got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
-	if r := e.Resolve("bob", "")[1]; *r.Limit != 7 || r.Source != "base" || r.Hidden != nil {
+	if r := e.Resolve("bob", "")[1]; *r.Limit != 7 || r.Source != "base" || len(r.Hidden) > 0 {
 		t.Errorf("bob: %+v", r)
 	}
 }

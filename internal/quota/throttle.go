@@ -1,9 +1,6 @@
 package quota
 
-import (
-	"math"
-	"time"
-)
+import "time"
 
 // Throttle is what a client is told after a charge: how long it should wait.
 // The zero Throttle is no wait. It is a plain value; Mute makes the wait of
@@ -23,12 +20,8 @@ func (t Throttle) wait() int64 {
 	return min(t.owed-t.at, t.limit.longest)
 }
 
-// Millis is the value for throttle_time_ms: rounded up, and bounded by nothing
-// but the field.
-func (t Throttle) Millis() int32 {
-	ms := (t.wait() + msTicks - 1) / msTicks
-	return int32(min(ms, math.MaxInt32))
-}
+// Millis is the value for throttle_time_ms: rounded up.
+func (t Throttle) Millis() int32 { return int32((t.wait() + msTicks - 1) / msTicks) }
 
 // Muted says whether the connection is to be muted. Below a millisecond
 // nothing is announced and the debt stays for the next charge.
@@ -63,20 +56,24 @@ func (t Throttle) mute() *Mute {
 // connection's goroutine alone.
 type Mute struct {
 	throttle Throttle
-	limit    *limit // the last one that Remaining has seen
-	owed     int64  // ticks: when the debt of the request is paid under limit
-	until    int64  // ticks: when the mute ends, never later than promised
+	client   *Client // nil: nobody's
+	limit    *limit  // the last one that Remaining has seen
+	owed     int64   // ticks: when the debt of the request is paid under limit
+	until    int64   // ticks: when the mute ends, never later than promised
 	done     bool
 }
 
 // Remaining is how long the mute lasts from now on. A limit that was raised
-// or removed since makes it shorter; one that was lowered does not make it
-// longer.
+// or removed since makes it shorter, and so does one at another level that takes
+// the client to another bucket; one that was lowered does not make it longer.
 func (m *Mute) Remaining(now time.Time) time.Duration {
 	for next := m.limit.next.Load(); next != nil; next = m.limit.next.Load() {
 		m.follow(next)
 	}
 	left := m.until - m.throttle.bucket.meter.clock.ticks(now)
+	if left > 0 && m.moved() {
+		return 0
+	}
 	return time.Duration((left + tick - 1) >> tickShift)
 }
 
@@ -90,9 +87,24 @@ func (m *Mute) follow(next *limit) {
 	m.limit = next
 }
 
+// Of has the mute end when a change of settings has the client pay from another
+// bucket: whose debt it was is not the client's any more. A nil Mute stays nil.
+func (m *Mute) Of(c *Client) *Mute {
+	if m != nil {
+		m.client = c
+	}
+	return m
+}
+
+// moved says whether the client pays elsewhere now.
+func (m *Mute) moved() bool {
+	b := m.throttle.bucket
+	return m.client != nil && m.client.bucket(b.meter.kind) != b
+}
+
 // Changed is closed when Remaining is to be asked again: the limit that it
-// last saw was replaced.
-func (m *Mute) Changed() <-chan struct{} { return m.limit.replaced }
+// last saw was replaced, or the client may pay elsewhere.
+func (m *Mute) Changed() <-chan struct{} { return *m.limit.changed.Load() }
 
 // Done ends the mute: the connection is read again, or gone.
 func (m *Mute) Done() {

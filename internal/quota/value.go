@@ -26,7 +26,7 @@ func (m *Model) checkOps(entity kafka.Entity, ops []Op) *kafka.Error {
 		known = known && k.ofIP == entity.IP.Present
 		switch {
 		case !known && !(op.Remove && m.removeUnknown):
-			return kafka.Errorf(m.unknownKey, "unknown quota key %q: %s are known", op.Key, m.keyNames(entity))
+			return kafka.Errorf(m.unknownKey, "%s: %s take %s", m.noKey(op.Key), m.takers(entity), m.keyNames(entity))
 		case seen[op.Key]:
 			return kafka.Errorf(kafka.InvalidRequest, "duplicate quota key %s: an entry may name a key once", op.Key)
 		}
@@ -39,6 +39,33 @@ func (m *Model) checkOps(entity kafka.Entity, ops []Op) *kafka.Error {
 		}
 	}
 	return nil
+}
+
+// noKey says of a key which entity or model has it, if there is one.
+func (m *Model) noKey(name string) string {
+	k, known := m.key(name)
+	switch {
+	case known && k.ofIP:
+		return fmt.Sprintf("quota key %q is one of addresses", name)
+	case known:
+		return fmt.Sprintf("quota key %q is one of users and client ids", name)
+	}
+	kafkas := KafkaModel(DefaultWindows())
+	if _, known := kafkas.key(name); known && m.allows != "" {
+		return fmt.Sprintf("unknown quota key %q (%s has it)", name, m.allows)
+	}
+	return fmt.Sprintf("unknown quota key %q", name)
+}
+
+// takers are the entities that take the same keys as entity.
+func (m *Model) takers(entity kafka.Entity) string {
+	switch {
+	case entity.IP.Present:
+		return "addresses"
+	case m.usersOnly:
+		return "users"
+	}
+	return "users and client ids"
 }
 
 // keyNames are the keys that an entity takes.

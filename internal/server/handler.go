@@ -25,8 +25,8 @@ type Conn struct {
 // its methods are never called together, except Sent.
 type Session interface {
 	// Admit judges a frame before its bytes are read: size without the
-	// 4-byte prefix, head its first bytes (at least the api key and
-	// version where the frame is so long). An error closes the connection.
+	// 4-byte prefix, head its first 508 bytes, or all where it is shorter. An
+	// error closes the connection.
 	// Sizes below zero and above Options.MaxRequestBytes, or MaxLoginBytes
 	// until Established, are refused before.
 	//

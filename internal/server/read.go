@@ -18,6 +18,10 @@ const (
 // sizeBytes is the length of the size before each frame.
 const sizeBytes = 4
 
+// headBytes is how much of a frame is there before it is admitted: what the read
+// buffer has room for. Less would depend on how the peer cuts its bytes.
+const headBytes = restBytes - sizeBytes
+
 var (
 	errIdle  = errors.New("idle for too long")
 	errLogin = errors.New("not logged in within the time")
@@ -93,10 +97,10 @@ func (c *conn) size(session Session) (int, error) {
 	if err := c.judge(session, size); err != nil {
 		return 0, err
 	}
-	if err := c.need(sizeBytes + min(size, 4)); err != nil {
+	if err := c.need(sizeBytes + min(size, headBytes)); err != nil {
 		return 0, err
 	}
-	head := c.rest[c.first+sizeBytes : min(c.end, c.first+sizeBytes+size)]
+	head := c.rest[c.first+sizeBytes:][:min(size, headBytes)]
 	mute, err := session.Admit(size, head)
 	if err != nil {
 		return 0, &badFrame{err}

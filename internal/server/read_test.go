@@ -147,6 +147,28 @@ func TestSteadyLargeFramePasses(t *testing.T) {
 	})
 }
 
+// TestHeadIsWhole: a frame is judged by as much of its head as there is room for,
+// however the peer cuts its bytes.
+func TestHeadIsWhole(t *testing.T) {
+	for _, size := range []int{1, 4, 300, 508, 509, 100_000} {
+		var heads [][]byte
+		h := &handler{serve: echo, admit: func(_ int, head []byte) error {
+			heads = append(heads, bytes.Clone(head))
+			return nil
+		}}
+		bubble(t, testOptions(), h, func(t *testing.T, r *rig) {
+			c, frame := r.pipe(), framed(bytes.Repeat([]byte("0123456789"), size)[:size])
+			for i := 0; i < len(frame); i += 100 {
+				c.send(frame[i:min(i+100, len(frame))])
+			}
+			c.receive()
+			if want := frame[4:][:min(size, 508)]; len(heads) != 1 || !bytes.Equal(heads[0], want) {
+				t.Errorf("%d bytes: admitted by %d heads, the first of %d bytes, want one of %d", size, len(heads), len(heads[0]), len(want))
+			}
+		})
+	}
+}
+
 func TestIdleLimit(t *testing.T) {
 	o := testOptions()
 	o.IdleTimeout = time.Minute

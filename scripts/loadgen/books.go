@@ -46,9 +46,6 @@ func settle(entries []entry, connections int, limit float64, burst time.Duration
 			r.Throttled++
 		}
 	}
-	if err := muted(entries, connections); err != nil {
-		return r, err
-	}
 	begin := time.Duration(0)
 	if limit > 0 {
 		var err error

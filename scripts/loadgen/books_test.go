@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"kaasd/internal/codec/message"
+
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -39,6 +41,9 @@ func TestBooksHoldTheLimit(t *testing.T) {
 				}
 			}
 			r, err := settle(entries, connections, 1e7, time.Second)
+			if err := muted(entries, connections); err != nil {
+				t.Error(err)
+			}
 			if err != nil || math.Abs(r.ErrorPercent) > 0.05 || math.Abs(r.BooksPercent) > 0.05 {
 				t.Errorf("%d connections, %d bytes: got %v, books %v, %v", connections, bytes, r.ErrorPercent, r.BooksPercent, err)
 			}
@@ -91,7 +96,7 @@ func TestBooksNeedMutes(t *testing.T) {
 		throttle := b.charge(now, 1<<20)
 		entries = append(entries, entry{at: now, throttle: throttle, owed: throttle, charged: 1 << 20})
 	}
-	if _, err := settle(entries, 1, 1e7, 0); err == nil || !strings.Contains(err.Error(), "does not mute") {
+	if err := muted(entries, 1); err == nil || !strings.Contains(err.Error(), "does not mute") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -118,6 +123,14 @@ func TestFlags(t *testing.T) {
 	_, err := parse(strings.Fields("--mode eat --connections 0 --bytes 1 --acks 0 --mechanism NTLM --limit -1"))
 	if err == nil || strings.Count(err.Error(), "\n") != 5 {
 		t.Errorf("got %v, want six faults at once", err)
+	}
+	if _, err := parse(strings.Fields("--mode raise --limit 5")); err == nil || !strings.Contains(err.Error(), "--entity") {
+		t.Errorf("got %v, want an entity to be asked for", err)
+	}
+	alice := "alice"
+	if o, err := parse(strings.Fields("--mode raise --entity user=alice,client-id")); err != nil ||
+		!cmp.Equal(o.entity, []message.AlterClientQuotasEntity{{EntityType: "user", EntityName: &alice}, {EntityType: "client-id"}}) {
+		t.Errorf("got %+v, %v, want alice with the default of client-ids", o.entity, err)
 	}
 	if o, err := parse(strings.Fields("--mode fetch --limit 1e7")); err != nil || o.limit != 1e7 {
 		t.Errorf("got %+v, %v", o, err)

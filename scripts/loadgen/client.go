@@ -3,6 +3,8 @@ package main
 import (
 	"strconv"
 	"strings"
+
+	"kaasd/internal/codec/message"
 )
 
 // client is who a connection says it is.
@@ -43,4 +45,18 @@ func parseBucket(text string) bucket {
 		b.clients = append(b.clients, parseClient(c))
 	}
 	return b
+}
+
+// parseEntity reads TYPE=NAME,...; a type alone is its default.
+func parseEntity(text string) []message.AlterClientQuotasEntity {
+	var parts []message.AlterClientQuotasEntity
+	for _, part := range strings.Split(text, ",") {
+		kind, name, named := strings.Cut(part, "=")
+		p := message.AlterClientQuotasEntity{EntityType: kind}
+		if named {
+			p.EntityName = &name
+		}
+		parts = append(parts, p)
+	}
+	return parts
 }

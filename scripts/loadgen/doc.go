@@ -27,8 +27,11 @@
 //	request   asks for the broker as often as it goes: is it throttled, and muted?
 //	mutate    creates topics; what is charged are their partitions
 //	connect   opens connections over --duration: how many are served, how the others end
-//	raise     mutes all connections, raises their quota, and tells how soon each feels it
+//	raise     mutes all connections, gives an --entity another limit, and tells how soon each feels it
 //
-// It prints one line of JSON, and ends with 1 when the rate is further from
-// --limit than --tolerance percent, or what else was asked for does not hold, with 2 when it was called wrongly.
+// With --reconnect every request comes on a new connection, which must give nobody more.
+//
+// It prints one line of JSON. It ends with 1 when the rate is further from --limit
+// than --tolerance percent, or what else was asked for does not hold, and with 2
+// when it was called wrongly.
 package main

@@ -52,6 +52,9 @@ func loads(o options) (any, error) {
 	var got load
 	for i, b := range o.buckets {
 		r, e := settle(entries[i], len(b.clients)*o.connections, o.limit, o.burst)
+		if !o.reconnect {
+			e = errors.Join(e, muted(entries[i], len(b.clients)*o.connections))
+		}
 		r.Bucket = b.name
 		got.Buckets = append(got.Buckets, r)
 		if e = errors.Join(e, o.judge(r)); e != nil {
@@ -152,10 +155,18 @@ func (o options) run(s seat, w work, began time.Time) ([]entry, error) {
 			return nil, err
 		}
 		e := entry{connection: s.number, sent: sent, at: at, throttle: throttle, charged: charged}
-		if o.mode == "produce" {
+		if o.mode == "produce" && !o.reconnect {
 			e.owed = throttle
 		}
 		entries = append(entries, e)
+		if o.reconnect {
+			s.nc.Close()
+			if s.peer, err = o.dial(s.client); err != nil {
+				return nil, err
+			}
+			defer s.nc.Close()
+			s.nc.SetDeadline(end.Add(o.grace()))
+		}
 		if o.obey {
 			time.Sleep(min(throttle, time.Until(end)))
 		}

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"kaasd/internal/codec/message"
 )
 
 // options are the flags.
@@ -33,6 +35,8 @@ type options struct {
 	version     int           // of CreateTopics
 	from        string
 	admin       client
+	entity      []message.AlterClientQuotasEntity
+	reconnect   bool
 	within      time.Duration
 }
 
@@ -90,6 +94,11 @@ func parse(args []string) (options, error) {
 	f.IntVar(&o.version, "version", 7, "version of CreateTopics: strict from 6")
 	f.StringVar(&o.from, "from", "", "address to connect from")
 	admin := f.String("admin", "", "`user/client-id` that creates the topic and sets quotas; the first client when empty")
+	f.Func("entity", "`type=name[,type=name]` whose produce quota raise sets to --limit, or removes with none; a type alone is its default", func(text string) error {
+		o.entity = parseEntity(text)
+		return nil
+	})
+	f.BoolVar(&o.reconnect, "reconnect", false, "come back on a new connection for every request; the books then keep plain times")
 	f.DurationVar(&o.within, "within", 1500*time.Millisecond, "how soon every connection must feel a raise, or be answered or closed with connect")
 	if err := f.Parse(args); err != nil {
 		return o, err
@@ -118,6 +127,7 @@ func (o options) validate(rest []string) error {
 	fault(o.acks != 1 && o.acks != -1, "--acks %d: must be 1 or -1", o.acks)
 	fault(o.duration <= 0, "--duration %v: must be above zero", o.duration)
 	fault(o.limit < 0, "--limit %v: must not be negative", o.limit)
+	fault(o.mode == "raise" && o.entity == nil, "--entity: must be given with --mode raise")
 	fault(mechanisms[o.mechanism] == nil, "--mechanism %q: must be PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512", o.mechanism)
 	return errors.Join(faults...)
 }

@@ -53,6 +53,7 @@ func mutations(o options) (any, error) {
 		}
 	}
 	got.report, err = settle(entries, 1, o.limit, o.burst)
+	err = errors.Join(err, muted(entries, 1))
 	got.Bucket = o.buckets[0].name
 	if strict := o.version >= strictVersion; strict != (got.Refused > 0) {
 		err = errors.Join(err, fmt.Errorf("version %d: %d changes were refused", o.version, got.Refused))

@@ -15,9 +15,8 @@ import (
 const (
 	// asleep is what must be left of every mute when the limit is raised, so
 	// that none ends by itself.
-	asleep    = 5 * time.Second
-	ballast   = 1_000_000 // bytes, most of what makes the debt
-	plentiful = 1e9       // bytes per second
+	asleep  = 5 * time.Second
+	ballast = 1_000_000 // bytes, most of what makes the debt
 )
 
 // felt is how soon connections that were muted felt that their limit was raised.
@@ -30,8 +29,8 @@ type felt struct {
 	MaxMs    float64 `json:"max_ms"`
 }
 
-// raise lets every connection be muted with a request waiting behind it, raises
-// the limit, and measures when each waiting request is answered.
+// raise lets every connection be muted with a request waiting behind it, gives
+// an entity a higher limit or takes it away, and measures when each waiting request is answered.
 func raise(o options) (any, error) {
 	if err := prepare(o); err != nil {
 		return nil, err
@@ -65,7 +64,7 @@ func raise(o options) (any, error) {
 	}
 	time.Sleep(time.Second) // what was sent has arrived, and the machine is quiet
 	began := time.Now()
-	if err := admin.alter(o.buckets[0].clients[0], plentiful); err != nil {
+	if err := admin.alter(o.entity, o.limit); err != nil {
 		return nil, err
 	}
 	inForce := time.Now()
@@ -139,21 +138,12 @@ func (o options) charge(s seat, size int) (time.Duration, error) {
 	return throttle, err
 }
 
-// alter sets the produce quota of a client's user; without a log-in that of its
-// client-id, which is the default of clients where each has one of its own.
-func (p *peer) alter(c client, limit float64) error {
-	entity := message.AlterClientQuotasEntity{EntityType: "user", EntityName: &c.user}
-	switch {
-	case c.user != "":
-	case c.isMany():
-		entity = message.AlterClientQuotasEntity{EntityType: "client-id"}
-	default:
-		entity = message.AlterClientQuotasEntity{EntityType: "client-id", EntityName: &c.id}
-	}
+// alter sets the produce quota of an entity, or removes it with a limit of 0.
+func (p *peer) alter(entity []message.AlterClientQuotasEntity, limit float64) error {
 	var got message.AlterClientQuotasResponse
 	if err := p.call(kafka.KeyAlterClientQuotas, 1, &message.AlterClientQuotasRequest{Entries: []message.AlterClientQuotasEntry{{
-		Entity: []message.AlterClientQuotasEntity{entity},
-		Ops:    []message.AlterClientQuotasOp{{Key: "producer_byte_rate", Value: limit}},
+		Entity: entity,
+		Ops:    []message.AlterClientQuotasOp{{Key: "producer_byte_rate", Value: limit, Remove: limit == 0}},
 	}}}, &got); err != nil {
 		return err
 	}

@@ -14,10 +14,11 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * Runs many command lines of one of Apache Kafka's tools in one JVM, since starting one costs more than most command
- * lines do. Reads a JSON array of arguments per line and writes what the tool printed and its exit code as JSON:
+ * Runs many command lines of Apache Kafka's tools in one JVM, since starting one costs more than most command lines do.
+ * Reads a JSON array per line, the class of a tool and its arguments, and writes what the tool printed and its exit code
+ * as JSON:
  *
- *   java -cp 'kafka-4.4.0/*' CommandLines.java org.apache.kafka.tools.ConfigCommand
+ *   java -cp 'kafka-4.4.0/*' CommandLines.java
  */
 public class CommandLines {
     private static final int TIMEOUT_SECONDS = 90;
@@ -29,13 +30,13 @@ public class CommandLines {
         PrintStream answers = System.out;
         System.setOut(new PrintStream(stdout, true, "UTF-8"));
         System.setErr(new PrintStream(stderr, true, "UTF-8"));
-        Method tool = Class.forName(args[0]).getMethod("main", String[].class);
         BufferedReader lines = new BufferedReader(new InputStreamReader(System.in, "UTF-8"));
         for (String line; (line = lines.readLine()) != null;) {
             List<String> argv = new ArrayList<>();
             for (JsonNode arg : JSON.readTree(line)) argv.add(arg.asText());
             stdout.reset();
             stderr.reset();
+            Method tool = Class.forName(argv.remove(0)).getMethod("main", String[].class);
             int code = run(tool, argv.toArray(new String[0]));
             answers.println(JSON.writeValueAsString(Map.of("stdout", stdout.toString("UTF-8"), "stderr", stderr.toString("UTF-8"), "exit", code)));
             answers.flush();

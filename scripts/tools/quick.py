@@ -1,12 +1,15 @@
 """Runs one command line in the JVM of CommandLines.java, whose input is file
-descriptor 7 and whose output is 8, as if the tool had been started."""
+descriptor 7 and whose output is 8, as if the tool had been started:
+
+    quick.py CLASS ARGS...
+"""
 import json
 import os
 import sys
 
 
 def run(argv):
-    """What the tool printed and its exit code."""
+    """What the tool printed and its exit code. argv[0] is its class."""
     os.write(7, (json.dumps(argv) + "\n").encode())
     line = b""
     while not line.endswith(b"\n"):

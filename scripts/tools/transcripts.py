@@ -3,7 +3,7 @@ lines of one version and group of a transcript, in order, against the broker
 that runs. Lines of stdout, and the k=v pairs within a line, compare as sets;
 so do exit codes and the errors a broker answered with, by their names.
 
-    transcripts.py VERSION GROUP BROKER    with the JVM of CommandLines.java at hand (one_jvm in lib.sh)
+    transcripts.py VERSION GROUP BROKER CLASS    with the JVM of CommandLines.java at hand (one_jvm in lib.sh)
 """
 import json
 import pathlib
@@ -30,7 +30,7 @@ def outcome(got):
     return {"exit": got["exit"], "stdout": lines(got["stdout"]), "stderr": errors(got["stderr"])}
 
 
-def replay(version, group, broker):
+def replay(version, group, broker, tool):
     differences = {(d["group"], d["n"]): d for d in json.loads((testdata / "kafka-configs-differences.json").read_text())}
     for text in (testdata / "kafka-configs.jsonl").read_text().splitlines():
         line = json.loads(text)
@@ -41,7 +41,7 @@ def replay(version, group, broker):
             continue
         name = f"{version}: {group} {line['n']}: {' '.join(a if a else repr(a) for a in line['argv'][2:])}"
         want = outcome(different or line)
-        got = outcome({k: v.replace(broker, "{bootstrap}") if isinstance(v, str) else v for k, v in run([a.replace("{bootstrap}", broker) for a in line["argv"]]).items()})
+        got = outcome({k: v.replace(broker, "{bootstrap}") if isinstance(v, str) else v for k, v in run([tool] + [a.replace("{bootstrap}", broker) for a in line["argv"]]).items()})
         if got == want:
             print("PASS ", name + (f" (differs: {different['why']})" if different else ""))
         else:

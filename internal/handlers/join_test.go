@@ -1,0 +1,92 @@
+package handlers
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"kaasd/internal/codec"
+	"kaasd/internal/codec/message"
+	"kaasd/internal/kafka"
+)
+
+// TestNewConnectionsJoin: who comes back for every request is held by whatever
+// bucket it is charged to, once 16 have joined its debt; not where a request in
+// debt is refused anyway.
+func TestNewConnectionsJoin(t *testing.T) {
+	topics := &message.CreateTopicsRequest{ValidateOnly: true, Topics: []message.CreateTopicsTopic{newTopic("x", 1, 1)}}
+	for name, c := range map[string]struct {
+		limit   string
+		key     kafka.APIKey
+		version int16
+		req     codec.Message
+		held    int
+		longest time.Duration
+	}{
+		"work":               {kafka.RequestPercentage, kafka.KeyApiVersions, 3, &message.ApiVersionsRequest{ClientSoftwareName: "a", ClientSoftwareVersion: "1"}, 4, time.Second},
+		"mutations":          {kafka.ControllerMutationRate, kafka.KeyCreateTopics, 5, topics, 4, 78 * time.Second},
+		"mutations, refused": {kafka.ControllerMutationRate, kafka.KeyCreateTopics, 6, topics, 0, 0},
+		"mutations, asked for something else": {kafka.ControllerMutationRate, kafka.KeyApiVersions, 3,
+			&message.ApiVersionsRequest{ClientSoftwareName: "a", ClientSoftwareVersion: "1"}, 0, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t, withKafkaModel)
+				r.set(entry("client-id=tester", c.limit, 1.0))
+				p := r.connect(plainListener)
+				p.reading = time.Second
+				p.create(5, 89)
+				held, longest := 0, time.Duration(0)
+				for range 20 {
+					p := r.connect(plainListener)
+					frame := p.frame(c.key, c.version, c.req)
+					mute, err := p.session.Admit(len(frame), head(frame))
+					if err != nil {
+						t.Fatal(err)
+					}
+					if mute == nil {
+						continue
+					}
+					held, longest = held+1, max(longest, mute.Remaining(time.Now()))
+					mute.Done()
+					if again, err := p.session.Admit(len(frame), head(frame)); again != nil || err != nil {
+						t.Errorf("held twice: %v, %v", again, err)
+					}
+				}
+				if held != c.held || !near(longest, c.longest) {
+					t.Errorf("%d of 20 new connections are held, for up to %v, want %d for %v", held, longest, c.held, c.longest)
+				}
+			})
+		})
+	}
+}
+
+// TestNewConnectionsJoinTheLongerDebt: one mute, the longer one, and no connection is
+// counted as muted afterwards.
+func TestNewConnectionsJoinTheLongerDebt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, withKafkaModel)
+		r.set(entry("client-id=tester", kafka.ProducerByteRate, 100.0, kafka.RequestPercentage, 1.0))
+		req := produceTo("", r.topic("orders", 1).ID, 0, 1, sized(5000))
+		p := r.connect(plainListener)
+		p.reading = time.Second
+		p.ask(kafka.KeyProduce, 13, req)
+		for range 17 {
+			p := r.connect(plainListener)
+			frame := p.frame(kafka.KeyProduce, 13, req)
+			mute, err := p.session.Admit(len(frame), head(frame))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if mute != nil {
+				if left := mute.Remaining(time.Now()); left < 30*time.Second {
+					t.Errorf("held for %v, want what the bytes owe", left)
+				}
+				mute.Done()
+			}
+		}
+		if n := r.metric("kaasd_quota_muted_connections", "quota=request"); n != 0 {
+			t.Errorf("%g connections are left muted", n)
+		}
+	})
+}
