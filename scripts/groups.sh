@@ -83,6 +83,23 @@ kcat_client() {
   same "kcat -G goes on where it was" more "$(timeout 30 kcat -b "$plain" -G kcat -X auto.offset.reset=earliest -e -q kcat-group 2>/dev/null)"
 }
 
+# dead: a member that is killed gives its partitions up when its session ends.
+dead() {
+  local args=(-b "$plain" -G dead -X auto.offset.reset=earliest -X session.timeout.ms=6000) began out
+  kcat "${args[@]}" kcat-group >/dev/null 2>&1 &
+  local member=$!
+  for _ in $(seq 100); do
+    curl -s "http://$http/metrics" | grep -q 'kaasd_group_state{group="dead",state="Stable"} 1' && break
+    sleep 0.1
+  done
+  kill -9 $member
+  wait $member 2>/dev/null
+  began=$SECONDS
+  out=$(timeout 30 kcat "${args[@]}" -e -q -c 1 kcat-group 2>/dev/null)
+  if [ -n "$out" ] && [ $((SECONDS - began)) -le 10 ]; then pass "a killed member is out after its session: $((SECONDS - began)) s"
+  else fail "a killed member is out after its session" "after $((SECONDS - began)) s: $out"; fi
+}
+
 confluent() {
   cat >"$work/confluent.py" <<'X'
 import sys, time
@@ -205,6 +222,7 @@ count() { while IFS= read -r line; do case $line in PASS*) pass "${line#PASS  }"
 for version in $kafka_versions; do kafka_tools "$version"; done
 resets
 kcat_client
+dead
 confluent >"$work/out" 2>&1 || echo "FAIL  librdkafka ended with an error" >>"$work/out"; count "$work/out"
 kafka_python >"$work/out" 2>&1; count "$work/out"
 stop_broker && pass "the broker stops with 0" || fail "the broker stops with 0"
