@@ -62,8 +62,8 @@ const quotaHelp = `Keys, by their short names or Kafka's:
   connection  connection_creation_rate  new connections a second, of an address: 10/s
 
 A user and a client id together name the pair; the defaults stand for all that
-have no quota of their own. Quotas of anything but users need quota.model=kafka
-where the broker is kaasd.`
+have no quota of their own. Where the broker is kaasd, all but produce, fetch and
+request (which is only stored) of a named user needs quota.model=kafka.`
 
 func parseSets(args []string, e kadm.ClientQuotaEntity) ([]kadm.AlterClientQuotaOp, error) {
 	if len(args) == 0 {
