@@ -3,6 +3,7 @@ package broker
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"go.uber.org/zap"
@@ -141,6 +142,7 @@ func (b *Broker) openHandlers() error {
 	}
 	o := handlers.DefaultOptions()
 	o.NodeID, o.ClusterID, o.Mechanisms, o.MaxRequest = b.cfg.NodeID, b.store.ClusterID(), b.cfg.SASLMechanisms, b.cfg.Network.MaxRequest
+	o.LogDir = b.logDir()
 	for _, l := range b.cfg.Listeners {
 		if l.Protocol.SASL() {
 			o.SASLListeners = append(o.SASLListeners, l.Name)
@@ -155,6 +157,17 @@ func (b *Broker) openHandlers() error {
 		CloseSessions: func(match func(server.Session) bool) { b.server.CloseSessions(match) },
 	}, b.log, b.reg)
 	return nil
+}
+
+// logDir is the data folder by its whole path.
+func (b *Broker) logDir() string {
+	if b.cfg.DataDir == InMemory {
+		return InMemory
+	}
+	if whole, err := filepath.Abs(b.cfg.DataDir); err == nil {
+		return whole
+	}
+	return b.cfg.DataDir
 }
 
 // authorizer is who may do what. With one, it follows the ACLs of the metadata.

@@ -12,6 +12,7 @@ import (
 	"kaasd/internal/codec/message"
 	"kaasd/internal/kafka"
 	"kaasd/internal/metadata"
+	"kaasd/internal/storage/vfs"
 )
 
 // operation is "retention.ms=5" (set), "-retention.ms" (delete), "x+=y"
@@ -265,5 +266,37 @@ func TestDescribeConfigsInFull(t *testing.T) {
 	want := message.DescribeConfigsResponseConfig{Name: "log.retention.ms", ConfigSource: 5, ConfigType: 5, Synonyms: []message.DescribeConfigsResponseSynonym{}}
 	if diff := cmp.Diff(want, broker.Results[0].Configs[0]); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestConfigsEndWithTheirTopic: a topic of the same name begins with none, at
+// once and after restarts.
+func TestConfigsEndWithTheirTopic(t *testing.T) {
+	fs := vfs.Memory()
+	overrides := func(r *rig) map[string]string {
+		topic, ok := r.Metadata.Image().Topic("a")
+		if !ok {
+			t.Fatal("the topic is not there")
+		}
+		return topic.Configs
+	}
+	r := newRig(t, onDisk(fs))
+	first := r.topic("a", 1, "retention.ms", "1000")
+	r.commit(metadata.TopicConfigsSet{ID: first.ID, Configs: map[string]string{"retention.ms": "2000", "segment.ms": "7"}})
+	r.stop()
+	r = newRig(t, onDisk(fs))
+	if got := overrides(r); len(got) != 2 {
+		t.Errorf("after a restart: %v", got)
+	}
+	r.commit(metadata.TopicDeleted{ID: first.ID})
+	r.stop()
+	r = newRig(t, onDisk(fs))
+	r.topic("a", 1)
+	if got := overrides(r); len(got) != 0 {
+		t.Errorf("made again: %v", got)
+	}
+	r.stop()
+	if got := overrides(newRig(t, onDisk(fs))); len(got) != 0 {
+		t.Errorf("made again, after a restart: %v", got)
 	}
 }

@@ -20,6 +20,8 @@ import (
 type Options struct {
 	NodeID    kafka.BrokerID
 	ClusterID string
+	// LogDir is the folder that holds the logs, as clients are told.
+	LogDir string
 	// Mechanisms are the SASL mechanisms offered, in order
 	// (sasl.enabled.mechanisms).
 	Mechanisms []string
@@ -49,6 +51,9 @@ type Logs interface {
 	// Epoch is the leader epoch of every log since this start; it is higher
 	// than that of the start before.
 	Epoch() int32
+	// Disk is how large the disk below the logs is and how much of it is
+	// free, in bytes.
+	Disk() (total, free int64, err error)
 }
 
 // Collaborators are the rooms that the handlers speak with.

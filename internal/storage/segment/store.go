@@ -369,6 +369,16 @@ func (s *Store) Room() (free, reserve int64, err error) {
 	return free, s.o.DiskReserve, err
 }
 
+// Disk is how large the disk of the data folder is and how much of it is free,
+// in bytes.
+func (s *Store) Disk() (total, free int64, err error) {
+	if total, err = s.o.FS.Total(s.o.Dir); err != nil {
+		return 0, 0, err
+	}
+	free, err = s.o.FS.Free(s.o.Dir)
+	return total, free, err
+}
+
 // warnOfReserve tells at the start what the first write would.
 func (s *Store) warnOfReserve() {
 	free, reserve, err := s.Room()
