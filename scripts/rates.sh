@@ -204,6 +204,8 @@ d=json.loads(sys.argv[1]); print("answered after %.1f ms, felt %.1f (median), %.
   feel "one client" --topic one --bucket /noisy --bytes 2000 --entity client-id=noisy --limit 1e9
   again() { quota --client noisy -- producer_byte_rate; quota --client noisy -- producer_byte_rate=50000; } # with a full bucket
   again
+  feel "one client that gets a quota with its user" --topic pair --bucket /noisy --bytes 2000 --entity user=ANONYMOUS,client-id=noisy --limit 1e9
+  again
   quota --user ANONYMOUS --client noisy -- producer_byte_rate=40000
   feel "one pair that loses its quota to a higher one" --topic lost --bucket /noisy --bytes 2000 --entity user=ANONYMOUS,client-id=noisy
   quota --client-defaults -- producer_byte_rate=5000

@@ -171,7 +171,7 @@ func quotaOptions() []option {
 		choiceOption("quota.model", "user", []string{"user", "kafka"}, func(s *settings) *string { return &s.Quota.Model }).
 			says("whose rules quotas follow; user: quotas of named users, what is altered over the Kafka API lives until the restart; kafka: all that Apache Kafka has, durable"),
 		windowsOption("quota.window.num", func(s *settings) *int { return &s.Quota.Windows.Num }).
-			says("with quota.model=kafka: a full bucket holds one window less than this of its rate"),
+			says("with quota.model=kafka: a full bucket holds one window less than this of its rate, one at least"),
 		secondsOption("quota.window.size.seconds", func(s *settings) *time.Duration { return &s.Quota.Windows.Size }).
 			says("with quota.model=kafka: how long a window is, and the longest mute of a request quota"),
 		windowsOption("controller.quota.window.num", func(s *settings) *int { return &s.Quota.Windows.MutationNum }).

@@ -342,8 +342,8 @@ func TestRefusedBytesAreCharged(t *testing.T) {
 	}
 }
 
-// With one window a full bucket holds nothing: every byte is owed, and still
-// everything comes through.
+// With one window a full bucket holds what that is worth: what comes on top is
+// owed, and everything comes through.
 func TestOneWindow(t *testing.T) {
 	b := brokertest.Start(t, kafkaModel, func(c *broker.Config) { c.Quota.Windows.Num, c.Quota.Windows.MutationNum = 1, 1 })
 	admin := dial(t, b.Plain)
@@ -351,14 +351,17 @@ func TestOneWindow(t *testing.T) {
 	admin.newTopic("t")
 	want := appendMany(t, admin, "t", 3, 1000)
 	for _, l := range levels() {
-		admin.alterEntity(l.entity, set(kafka.ProducerByteRate, 1e6), set(kafka.ConsumerByteRate, 1e6), set(kafka.RequestPercentage, 100), set(kafka.ControllerMutationRate, 1000))
+		admin.alterEntity(l.entity, set(kafka.ProducerByteRate, 1e5), set(kafka.ConsumerByteRate, 1e5), set(kafka.RequestPercentage, 100), set(kafka.ControllerMutationRate, 1000))
 	}
 	admin.alterEntity(entityOf(byDefault(kafka.EntityIP)), set(kafka.ConnectionCreationRate, 1000))
 	p := dial(t, b.Plain)
-	if got := p.mustProduce("t", batch(50_000)); got < 50*ms || got > 60*ms {
-		t.Errorf("50 kB at 1 MB/s are throttled for %v", got)
+	if got := p.mustProduce("t", batch(99_000)); got != 0 {
+		t.Errorf("99 kB at 100 kB/s are throttled for %v", got)
 	}
-	want = append(want, 3)
+	if got := p.mustProduce("t", batch(51_000)); got == 0 || got > 510*ms { // less what was earned meanwhile
+		t.Errorf("51 kB more are throttled for %v", got)
+	}
+	want = append(want, 3, 4)
 	var got []int64
 	for throttled := 0; len(got) < len(want); {
 		resp := call[message.FetchResponse](p, 11, fetchRequest("t", int64(len(got))))

@@ -349,7 +349,7 @@ func TestPeekClientID(t *testing.T) {
 		{frame(3, "")[:9], "", false},
 		{nil, "", false},
 	} {
-		if got, ok := codec.PeekClientID(c.head); got != c.want || ok != c.ok {
+		if got, ok := codec.PeekClientID(c.head); string(got) != c.want || ok != c.ok {
 			t.Errorf("%q: got %q %v, want %q %v", c.head, got, ok, c.want, c.ok)
 		}
 	}

@@ -80,10 +80,10 @@ const headerClientID = 8
 
 // PeekClientID reads the client id at the start of a request frame; of a long
 // one what the head holds of it. A null one is empty.
-func PeekClientID(head []byte) (string, bool) {
+func PeekClientID(head []byte) ([]byte, bool) {
 	if len(head) < headerClientID+2 {
-		return "", false
+		return nil, false
 	}
 	length, rest := int16(binary.BigEndian.Uint16(head[headerClientID:])), head[headerClientID+2:]
-	return string(rest[:min(max(int(length), 0), len(rest))]), true
+	return rest[:min(max(int(length), 0), len(rest))], true
 }

@@ -25,7 +25,7 @@ func (h *Handlers) alterClientQuotas(c *call, req *message.AlterClientQuotasRequ
 		return c.refuseQuotas(req, err), nil
 	}
 	resp := &message.AlterClientQuotasResponse{Entries: []message.AlterClientQuotasResponseEntry{}}
-	for _, r := range h.Quotas.Alter(c.forCommitter(), c.now, alterations(req), req.ValidateOnly) {
+	for _, r := range h.Quotas.Alter(c.forAlter(), c.now, alterations(req), req.ValidateOnly) {
 		var err error
 		if r.Err != nil {
 			err = r.Err

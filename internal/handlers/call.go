@@ -121,8 +121,8 @@ func (c *call) finish(m codec.Message) error {
 			return err
 		}
 	}
-	if mute := c.throttle.Mute(); mute != nil { // a nil *Mute is not a nil Mute
-		c.answer.Mute = mute.Of(c.payer())
+	if c.throttle.Muted() {
+		c.answer.Mute = c.payer().Mute(c.throttle)
 	}
 	return nil
 }

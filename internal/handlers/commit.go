@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"kaasd/internal/metadata"
+	"kaasd/internal/quota"
 )
 
 // update commits what plan adds to the metadata. The plan is work of the
@@ -36,5 +37,9 @@ func Committing(ctx context.Context) (done func()) {
 // committer is the key of the call in the contexts it gives to others.
 type committer struct{}
 
-// forCommitter is the context for those who may commit.
-func (c *call) forCommitter() context.Context { return context.WithValue(c.ctx, committer{}, c) }
+// forAlter is the context for a change of quotas, which waits for others, and
+// commits.
+func (c *call) forAlter() context.Context {
+	ctx := context.WithValue(c.ctx, committer{}, c)
+	return quota.Waiting(ctx, func() func() { return Committing(ctx) })
+}

@@ -1,8 +1,6 @@
 package handlers
 
 import (
-	"slices"
-
 	"go.uber.org/zap"
 
 	"kaasd/internal/codec/message"
@@ -22,12 +20,10 @@ func (h *Handlers) createPartitions(c *call, req *message.CreatePartitionsReques
 	}
 	faults := c.growAll(req, repeated(names))
 	resp := &message.CreatePartitionsResponse{Results: []message.CreatePartitionsResponseResult{}}
-	for i, name := range names {
-		if !slices.Contains(names[:i], name) {
-			resp.Results = append(resp.Results, message.CreatePartitionsResponseResult{
-				Name: name, ErrorCode: c.code(faults[i]), ErrorMessage: text(faults[i]),
-			})
-		}
+	for i := range firsts(names) {
+		resp.Results = append(resp.Results, message.CreatePartitionsResponseResult{
+			Name: names[i], ErrorCode: c.code(faults[i]), ErrorMessage: text(faults[i]),
+		})
 	}
 	return resp, nil
 }

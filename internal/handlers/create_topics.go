@@ -1,7 +1,7 @@
 package handlers
 
 import (
-	"slices"
+	"iter"
 
 	"kaasd/internal/codec/message"
 	"kaasd/internal/kafka"
@@ -26,10 +26,8 @@ func (h *Handlers) createTopics(c *call, req *message.CreateTopicsRequest) (*mes
 	twice := repeated(names)
 	resp := &message.CreateTopicsResponse{Topics: []message.CreateTopicsResponseTopic{}}
 	made := c.createAll(req, twice)
-	for i, asked := range req.Topics {
-		if !slices.Contains(names[:i], asked.Name) || !twice[asked.Name] {
-			resp.Topics = append(resp.Topics, c.createdTopic(asked.Name, made[i]))
-		}
+	for i := range firsts(names) {
+		resp.Topics = append(resp.Topics, c.createdTopic(names[i], made[i]))
 	}
 	return resp, nil
 }
@@ -216,6 +214,19 @@ func (c *call) createdTopic(name string, made created) message.CreateTopicsRespo
 		})
 	}
 	return t
+}
+
+// firsts are the places where a name occurs that did not occur before.
+func firsts(names []string) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		seen := make(map[string]bool, len(names))
+		for i, name := range names {
+			if !seen[name] && !yield(i) {
+				return
+			}
+			seen[name] = true
+		}
+	}
 }
 
 // repeated are the names that occur more than once.

@@ -12,10 +12,12 @@ import (
 // that finds the client in debt is 89.
 func (h *Handlers) deleteTopics(c *call, req *message.DeleteTopicsRequest) (*message.DeleteTopicsResponse, error) {
 	asked := namedOrID(req)
-	gone := make([]deletion, len(asked))
+	gone := refuseRepeated(asked)
 	_, err := c.update(func(d *metadata.Draft) error {
-		for i := range asked {
-			gone[i] = c.deleteOne(d, asked, i)
+		for i, a := range asked {
+			if gone[i].err == nil {
+				gone[i] = c.deleteOne(d, a)
+			}
 		}
 		return nil
 	})
@@ -48,27 +50,43 @@ func namedOrID(req *message.DeleteTopicsRequest) []message.DeleteTopicsTopic {
 	return asked
 }
 
-// sameTopic says whether two entries name a topic in the same words.
-func sameTopic(a, b message.DeleteTopicsTopic) bool {
-	if a.Name == nil || b.Name == nil {
-		return a.Name == nil && b.Name == nil && a.TopicID == b.TopicID && !a.TopicID.IsZero()
-	}
-	return *a.Name == *b.Name && a.TopicID == b.TopicID
+// topicWords is how an entry names a topic.
+type topicWords struct {
+	name  string
+	named bool
+	id    kafka.TopicID
 }
 
-func (c *call) deleteOne(d *metadata.Draft, asked []message.DeleteTopicsTopic, i int) deletion {
-	for j, other := range asked {
-		if j != i && sameTopic(asked[i], other) {
-			return deletion{again: j < i, err: kafka.Errorf(kafka.InvalidRequest, "a topic is named more than once")}
+// refuseRepeated refuses entries that name a topic in the same words as others.
+func refuseRepeated(asked []message.DeleteTopicsTopic) []deletion {
+	gone := make([]deletion, len(asked))
+	first := make(map[topicWords]int, len(asked))
+	for i, a := range asked {
+		words := topicWords{named: a.Name != nil, id: a.TopicID}
+		if words.named {
+			words.name = *a.Name
+		}
+		if words == (topicWords{}) {
+			continue // it names none
+		}
+		if at, again := first[words]; again {
+			err := kafka.Errorf(kafka.InvalidRequest, "a topic is named more than once")
+			gone[at].err, gone[i] = err, deletion{again: true, err: err}
+		} else {
+			first[words] = i
 		}
 	}
-	t, err := findTopic(&d.Image, asked[i])
-	name, byID := asked[i].Name, asked[i].Name == nil
+	return gone
+}
+
+func (c *call) deleteOne(d *metadata.Draft, asked message.DeleteTopicsTopic) deletion {
+	t, err := findTopic(&d.Image, asked)
+	name, byID := asked.Name, asked.Name == nil
 	if t != nil {
 		name = &t.Name
 	}
 	if name != nil {
-		if denied := c.allowTopic(kafka.OpDelete, *name, asked[i].TopicID, byID); denied != nil {
+		if denied := c.allowTopic(kafka.OpDelete, *name, asked.TopicID, byID); denied != nil {
 			return deletion{err: denied}
 		}
 	}

@@ -8,8 +8,12 @@ import (
 	"kaasd/internal/quota"
 )
 
-// joined is what a connection has asked for already.
-type joined struct{ anything, produce, mutation bool }
+// joined is what a connection has asked for already under a client id. With
+// another one it is a new connection: it may pay from other buckets.
+type joined struct {
+	clientID                    string // its first bytes, if it is long
+	anything, produce, mutation bool
+}
 
 // once sets a mark and says whether it was not set before.
 func once(mark *bool) bool {
@@ -19,13 +23,16 @@ func once(mark *bool) bool {
 }
 
 // join asks the quotas that a frame is charged to whether a new connection may
-// join their debt. It gives the longer mute of those that say no.
+// join their debt. It gives the longer mute of those that say no. What is refused
+// in debt, fetches and the newer mutations, needs not be held.
 func (s *session) join(key kafka.APIKey, version int16, head []byte) *quota.Mute {
-	now := time.Now()
+	if clientID, _ := codec.PeekClientID(head); string(clientID) != s.joined.clientID {
+		s.joined = joined{clientID: string(clientID)}
+	}
 	var longest *quota.Mute
 	ask := func(k quota.Kind) {
-		clientID, _ := codec.PeekClientID(head) // of a long one its beginning, which is who pays
-		longest = longer(longest, s.quotaClient(clientID).Join(k, now), now)
+		now := time.Now()
+		longest = longer(longest, s.quotaClient(s.joined.clientID).Join(k, now), now)
 	}
 	if s.h.Quotas.HasRequestQuotas() && once(&s.joined.anything) {
 		ask(quota.Request)

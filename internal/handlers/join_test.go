@@ -8,6 +8,7 @@ import (
 	"kaasd/internal/codec"
 	"kaasd/internal/codec/message"
 	"kaasd/internal/kafka"
+	"kaasd/internal/server"
 )
 
 // TestNewConnectionsJoin: who comes back for every request is held by whatever
@@ -59,6 +60,40 @@ func TestNewConnectionsJoin(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A connection that takes another client id is a new one to the buckets of that:
+// small requests under one do not let large ones under the other through.
+func TestNewConnectionsJoinUnderEachClientID(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, withKafkaModel)
+		r.set(entry("user=ANONYMOUS", kafka.ProducerByteRate, 100.0), entry("user=ANONYMOUS client-id=small", kafka.ProducerByteRate, 1e9))
+		id, held := r.topic("orders", 1).ID, 0
+		for range 20 {
+			p := r.connect(plainListener)
+			p.clientID = "small"
+			if got := p.ask(kafka.KeyProduce, 13, produceTo("", id, 0, 1, sized(100))); got.Mute != nil {
+				t.Fatal("the small ones are in debt")
+			}
+			p.clientID = "large"
+			frame := p.frame(kafka.KeyProduce, 13, produceTo("", id, 0, 1, sized(5000)))
+			mute, err := p.session.Admit(len(frame), head(frame))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if mute != nil {
+				held++
+				mute.Done()
+				continue
+			}
+			if _, err := p.session.Serve(p.ctx, &server.Request{Frame: frame, Received: time.Now()}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if held != 3 { // the first makes the debt, 16 join it
+			t.Errorf("%d of 20 connections are held, want 3", held)
+		}
+	})
 }
 
 // TestNewConnectionsJoinTheLongerDebt: one mute, the longer one, and no connection is

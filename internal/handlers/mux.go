@@ -61,6 +61,7 @@ func (s *session) Serve(ctx context.Context, r *server.Request) (answer server.A
 		defer func() { s.owe(time.Since(r.Received) + r.Read) }()
 		return s.rawToken(r.Frame), nil
 	}
+	defer s.forget()
 	key, version, ok := codec.PeekKey(r.Frame)
 	if !ok {
 		return server.Answer{}, fmt.Errorf("a frame of %d bytes holds no request header", len(r.Frame))
@@ -84,6 +85,10 @@ func (s *session) newCall(ctx context.Context, header codec.RequestHeader, r *se
 	}
 	return &s.call
 }
+
+// forget drops the call: a connection at rest must not hold on to what was in
+// force when it last asked, the metadata, a limit and all that came after it.
+func (s *session) forget() { s.call = call{} }
 
 // answer has the route's method answer a call. A panic on the way closes the
 // connection, unless it comes from where what is on disk is decided.

@@ -3,6 +3,7 @@ package kafka
 import (
 	"errors"
 	"fmt"
+	"unicode/utf8"
 )
 
 // Error is a failure a client may be told about.
@@ -12,10 +13,27 @@ type Error struct {
 	cause   error  // for the log
 }
 
-// Errorf makes an Error; a %w verb keeps its operand as the cause.
+// maxMessage is the longest message, in bytes. Messages quote names that clients
+// send, each up to 32 KiB and quoted four times that; the answer's field holds
+// 32767 bytes.
+const maxMessage = 4096
+
+// Errorf makes an Error; a %w verb keeps its operand as the cause. A message that is
+// too long ends with ~.
 func Errorf(code Code, format string, args ...any) *Error {
 	err := fmt.Errorf(format, args...)
-	return &Error{Code: code, Message: err.Error(), cause: errors.Unwrap(err)}
+	return &Error{Code: code, Message: bounded(err.Error()), cause: errors.Unwrap(err)}
+}
+
+func bounded(message string) string {
+	if len(message) <= maxMessage {
+		return message
+	}
+	cut := maxMessage - 1
+	for cut > maxMessage-utf8.UTFMax && !utf8.RuneStart(message[cut]) {
+		cut--
+	}
+	return message[:cut] + "~"
 }
 
 // Hide makes an Error whose message says only what the code means, while the

@@ -128,7 +128,7 @@ var BrokerProperties = []*Property{
 	{Name: "queued.max.request.bytes", Type: Long, Default: "67108864", min: math.MinInt64, Doc: "Memory for requests on their way in, in bytes."},
 	{Name: "quota.model", Type: String, Default: "user", Doc: "Whose rules client quotas follow."},
 	{Name: "quota.window.num", Type: Int, Default: "11", min: 1,
-		Doc: "A full quota holds one window less than this of its rate; one window is all that a request quota mutes for."},
+		Doc: "A full quota holds one window less than this of its rate, one at least; one window is all that a request quota mutes for."},
 	{Name: "quota.window.size.seconds", Type: Int, Default: "1", min: 1, Doc: "How long such a window is, in seconds."},
 	{Name: "sasl.enabled.mechanisms", Type: List, Default: "SCRAM-SHA-512", Doc: "The SASL mechanisms that are offered."},
 	{Name: "socket.request.max.bytes", Type: Int, Default: "104857600", min: 1, Doc: "The largest request that is read, in bytes."},

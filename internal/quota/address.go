@@ -45,7 +45,9 @@ func (e *Enforcer) resolveName(ctx context.Context, name string) (netip.Addr, bo
 	if !isHost(name) {
 		return netip.Addr{}, false
 	}
+	waited := beginWait(ctx)
 	all, err := e.lookup(ctx, "ip", name)
+	waited()
 	if err != nil || len(all) == 0 {
 		return netip.Addr{}, false
 	}

@@ -65,8 +65,10 @@ func (e *Enforcer) Alter(ctx context.Context, now time.Time, entries []Alteratio
 			c.result.Err = e.model.checkOps(c.entity, c.ops)
 		}
 	}
+	waited := beginWait(ctx)
 	e.altering.Lock()
 	defer e.altering.Unlock()
+	waited()
 	e.plan(changes)
 	if !validateOnly {
 		e.carryOut(ctx, now, changes)

@@ -41,7 +41,7 @@ type bucket struct {
 func newBucket(m *meter, r rule, now int64) *bucket {
 	b := &bucket{meter: m, level: noLevel}
 	b.word.Store(now)
-	b.limit.Store(newLimit(unlimited, r, now))
+	b.limit.Store(newLimit(m, unlimited, r, now))
 	return b
 }
 
@@ -149,7 +149,7 @@ func (b *bucket) setLimit(rate float64, r rule, now int64) {
 	if old.rate == rate {
 		return
 	}
-	lim := newLimit(rate, r, now)
+	lim := newLimit(b.meter, rate, r, now)
 	b.named = true
 	b.limit.Store(lim)
 	for {
@@ -160,7 +160,6 @@ func (b *bucket) setLimit(rate float64, r rule, now int64) {
 	}
 	b.line.carry(old, lim, now)
 	old.next.Store(lim)
-	close(*old.changed.Load())
 }
 
 // carry is the word under the limit to, when it was word under l.

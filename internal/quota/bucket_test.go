@@ -65,7 +65,7 @@ func TestThrottleBounds(t *testing.T) {
 		}
 	}
 	told := c.Charge(Produce, 1, l.now)
-	m := told.Mute()
+	m := c.Mute(told)
 	defer m.Done()
 	if got := m.Remaining(l.now); got != math.MaxInt32*time.Millisecond {
 		t.Errorf("muted for %v, told the largest int32", got)
@@ -74,7 +74,7 @@ func TestThrottleBounds(t *testing.T) {
 	if got := g.Settle(math.MaxInt32, l.now).Millis(); got != math.MaxInt32 {
 		t.Errorf("got %d ms, want the largest int32", got)
 	}
-	if got := (Throttle{}).Millis(); got != 0 || (Throttle{}).Muted() || (Throttle{}).Mute() != nil {
+	if got := (Throttle{}).Millis(); got != 0 || (Throttle{}).Muted() || c.Mute(Throttle{}) != nil {
 		t.Errorf("the zero throttle announces %d ms", got)
 	}
 }

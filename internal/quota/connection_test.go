@@ -48,7 +48,7 @@ func throughput(e *Enforcer, k Kind, conns int, rate int64) float64 {
 					charged.Add(int64(n))
 				}
 				if throttle.Muted() {
-					wait(throttle.Mute())
+					wait(c.Mute(throttle))
 				} else {
 					<-time.After(10 * time.Microsecond)
 				}

@@ -99,9 +99,12 @@
 // it and rescales the word, so that the bytes owed stay. A charge that runs
 // beside the swap is costed at the old rate: one per core at most. A limit knows
 // its successor, and a muted connection follows that chain: a raise or removal
-// shortens its mute, a lower limit does not lengthen it. Where a change takes a
-// client to another bucket and leaves the limit to those who stay, those who are
-// muted are woken (moves), and who has moved owes nothing there any more.
+// shortens its mute, a lower limit does not lengthen it.
+//
+// A mute is its client's. A change of settings wakes the mutes whose clients it
+// names, when buckets and generation are as it wants them: they follow the limit,
+// and who pays from another bucket now is read again and judged there, though the
+// old bucket may keep its limit and its debt for others. Who is not named sleeps on.
 //
 // # Fetch
 //
@@ -127,5 +130,6 @@
 // Enforcer.altering before Enforcer.mu; Client.mu before Enforcer.mu. Alter
 // holds altering until its changes are durable and in force, and asks the name
 // service before. Enforcer.mu guards settings and accounts. Charges take none, but
-// when the generation has changed.
+// when the generation has changed. mutes.mu is the last one, taken when a mute
+// begins and ends.
 package quota

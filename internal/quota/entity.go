@@ -22,12 +22,14 @@ func (m *Model) distinct(all []Component) []Component {
 		return all
 	}
 	out := make([]Component, 0, len(all))
+	at := make(map[string]int, len(all))
 	for _, c := range all {
-		if i := slices.IndexFunc(out, func(o Component) bool { return o.Type == c.Type }); i >= 0 {
+		if i, again := at[c.Type]; again {
 			out[i] = c
-		} else {
-			out = append(out, c)
+			continue
 		}
+		at[c.Type] = len(out)
+		out = append(out, c)
 	}
 	return out
 }

@@ -85,7 +85,7 @@ func fetchMixed(l *load, conn int, sizes []int) {
 		g := c.Take(Fetch, mB, l.now)
 		if g.Throttle.Muted() {
 			l.empties++
-			l.rest(conn, g.Throttle, time.Millisecond, request)
+			l.rest(conn, c, g.Throttle, time.Millisecond, request)
 			return
 		}
 		used := 0
@@ -95,7 +95,7 @@ func fetchMixed(l *load, conn int, sizes []int) {
 		}
 		th := g.Settle(used, l.now)
 		l.answer(conn, used, th)
-		l.rest(conn, th, time.Millisecond, request)
+		l.rest(conn, c, th, time.Millisecond, request)
 	}
 	l.after(time.Duration(conn), request)
 }
@@ -132,9 +132,9 @@ func TestLineOfTheGone(t *testing.T) {
 	l := newLoad(mB, 0)
 	l.enforcer.Client("u", "c").Take(Fetch, 2*mB, l.now).Settle(2*mB, l.now)
 	for range 10_000 { // they connect, are throttled, and are gone
-		l.enforcer.Client("u", "c").Take(Fetch, mB, l.now).Throttle.Mute().Done()
+		l.turnAway("c").Done()
 	}
-	wait := l.enforcer.Client("u", "c").Take(Fetch, mB, l.now).Throttle.Mute().Remaining(l.now)
+	wait := l.turnAway("c").Remaining(l.now)
 	if wait > 6*time.Second {
 		t.Errorf("the next one waits %v for a debt of 1s", wait)
 	}

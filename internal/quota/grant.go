@@ -106,7 +106,7 @@ func (b *bucket) keepsOthers(t *turn, lim *limit, zero, now int64) bool {
 	if t.over(lim, zero, 0) && zero-now > -msTicks {
 		return true
 	}
-	return t.limit == lim && t.used >= t.length+max(now-zero, 0)/(waiting+1)
+	return t.limit == lim.number && t.used >= t.length+max(now-zero, 0)/(waiting+1)
 }
 
 // queue gives a throttled fetch its turn. One that has not used up its turn

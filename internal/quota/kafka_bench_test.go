@@ -84,7 +84,8 @@ func BenchmarkAlter(b *testing.B) {
 				e.Alter(context.Background(), now, []Alteration{{parts(at), []Op{set(kafka.ProducerByteRate, 10)}}}, false)
 			}
 			for i := range 1000 {
-				e.Client(fmt.Sprint("u", i%100), fmt.Sprint(i)).Charge(Produce, 10_000, now).Mute()
+				c := e.Client(fmt.Sprint("u", i%100), fmt.Sprint(i))
+				c.Mute(c.Charge(Produce, 10_000, now))
 			}
 			v := 10.0
 			for b.Loop() {
@@ -92,6 +93,28 @@ func BenchmarkAlter(b *testing.B) {
 				e.Alter(context.Background(), now, []Alteration{{parts(entity), []Op{set(kafka.ProducerByteRate, v)}}}, false)
 			}
 		})
+	}
+}
+
+// BenchmarkAlterAmongClients changes a user of whom nobody is there, among 100,000
+// client ids of which 1,000 are muted: a setting of a user may take clients from any.
+func BenchmarkAlterAmongClients(b *testing.B) {
+	e := newKafka()
+	now := time.Now()
+	alter := func(entity string, v float64) {
+		e.Alter(context.Background(), now, []Alteration{{parts(entity), []Op{set(kafka.ProducerByteRate, v)}}}, false)
+	}
+	alter("client-id", 10)
+	for i := range 100_000 {
+		c := e.Client("u", fmt.Sprint(i))
+		if t := c.Charge(Produce, 1+i%100/99*1000, now); t.Muted() {
+			c.Mute(t)
+		}
+	}
+	v := 10.0
+	for b.Loop() {
+		v++
+		alter("user=nobody", v)
 	}
 }
 

@@ -39,7 +39,7 @@ func TestKafkaMutes(t *testing.T) {
 				give(t, e, "user", kafka.ProducerByteRate, 1000)
 				begin := time.Now()
 				client := e.Client("u", "c")
-				m := client.Charge(Produce, 20_000, begin).Mute().Of(client)
+				m := client.Mute(client.Charge(Produce, 20_000, begin))
 				go func() {
 					<-time.After(2 * time.Second)
 					give(t, e, c.entity, kafka.ProducerByteRate, c.v)
@@ -68,7 +68,7 @@ func TestKafkaMutesOfAClientID(t *testing.T) {
 			begin := time.Now()
 			muted := func(user string, charge func(*Client) Throttle, want time.Duration) {
 				client := e.Client(user, "c")
-				m := charge(client).Mute().Of(client)
+				m := client.Mute(charge(client))
 				go func() {
 					wait(m)
 					if got := time.Since(begin); got < want || got > want+time.Microsecond {
@@ -100,7 +100,8 @@ func TestWorkMute(t *testing.T) {
 			e := newKafka()
 			give(t, e, "user", kafka.RequestPercentage, 50)
 			begin := time.Now()
-			m := e.Client("u", "c").Work(time.Minute, begin).Mute()
+			client := e.Client("u", "c")
+			m := client.Mute(client.Work(time.Minute, begin))
 			go func() {
 				<-time.After(200 * ms)
 				give(t, e, "user", kafka.RequestPercentage, percents)
@@ -123,7 +124,8 @@ func TestThousandMuted(t *testing.T) {
 		begin := time.Now()
 		var all sync.WaitGroup
 		for i := range 1000 {
-			m := e.Client(fmt.Sprint("u", i%100), fmt.Sprint(i)).Charge(Produce, 10_000, begin).Mute()
+			client := e.Client(fmt.Sprint("u", i%100), fmt.Sprint(i))
+			m := client.Mute(client.Charge(Produce, 10_000, begin))
 			all.Go(func() { wait(m) })
 		}
 		<-time.After(time.Second)
@@ -132,7 +134,7 @@ func TestThousandMuted(t *testing.T) {
 		if got := time.Since(begin); got != time.Second {
 			t.Errorf("the last one woke after %v", got)
 		}
-		if got := e.meters[Produce].muted.Load(); got != 0 {
+		if got := e.meters[Produce].mutes.count(); got != 0 {
 			t.Errorf("%d connections are muted", got)
 		}
 	})
@@ -156,7 +158,7 @@ func TestEverythingTogether(t *testing.T) {
 		all.Go(func() {
 			for i := range 500 {
 				at := now.Add(time.Duration(i) * ms)
-				if m := Larger(c.Charge(Produce, 100, at), c.Work(ms, at)).Mute(); m != nil {
+				if m := c.Mute(Larger(c.Charge(Produce, 100, at), c.Work(ms, at))); m != nil {
 					m.Remaining(at)
 					m.Done()
 				}

@@ -71,13 +71,13 @@ func TestKafkaMetrics(t *testing.T) {
 		giveAt(t, e, now, s.entity, s.key, s.v)
 	}
 	a := e.Client("alice", "c")
-	a.Charge(Produce, 12_000, now).Mute()
+	a.Mute(a.Charge(Produce, 12_000, now))
 	a.Take(Fetch, 100, now).Settle(50, now)
-	a.Work(5500*ms, now).Mute().Done()
+	a.Mute(a.Work(5500*ms, now)).Done()
 	e.ExemptWork(250 * ms)
 	a.Mutate(30, true, now)
 	refusal, _ := a.Mutate(1, true, now)
-	refusal.Mute().Done()
+	a.Mute(refusal).Done()
 	e.Client("bob", "c").Charge(Produce, 10, now)
 	e.Client("bob", "d").Charge(Fetch, 10, now)
 	for range 12 {
@@ -186,7 +186,7 @@ func TestLevelsUnderLoad(t *testing.T) {
 		e.Alter(context.Background(), now, []Alteration{{entity, []Op{op}}}, false)
 		for range 20 {
 			c := e.Client(string(rune('a'+r.IntN(3))), string(rune('x'+r.IntN(3))))
-			if m := c.Charge(Produce, 1+r.IntN(1e6), now).Mute(); m != nil {
+			if m := c.Mute(c.Charge(Produce, 1+r.IntN(1e6), now)); m != nil {
 				m.Done()
 			}
 			charged++
@@ -225,7 +225,7 @@ func TestWhoGetsASeries(t *testing.T) {
 		bytes += 20_000
 		now = now.Add(time.Microsecond)
 		if i >= clients/2 { // the others are never throttled at all
-			c.Charge(Produce, 20_000, now).Mute().Done()
+			c.Mute(c.Charge(Produce, 20_000, now)).Done()
 		} else {
 			bytes -= 20_000
 		}
@@ -292,7 +292,7 @@ func TestKafkaNames(t *testing.T) {
 			give(t, e, "user=u", key, v)
 		}
 		c := e.Client("u", "c")
-		c.Charge(Produce, 13_000, time.Now()).Mute().Done()
+		c.Mute(c.Charge(Produce, 13_000, time.Now())).Done()
 		for range 60 {
 			<-time.After(500 * ms)
 			c.Charge(Produce, 500, time.Now())

@@ -101,8 +101,8 @@ func TestKafkaStatus(t *testing.T) {
 		giveAt(t, e, now, s.entity, s.key, s.v)
 	}
 	a := e.Client("alice", "c")
-	a.Charge(Produce, 12_000, now).Mute()
-	a.Work(6*1e9, now).Mute().Done()
+	a.Mute(a.Charge(Produce, 12_000, now))
+	a.Mute(a.Work(6*1e9, now)).Done()
 	e.Admit("L", peer, now)
 	var got []string
 	for _, s := range e.Status(now, StatusFilter{}) {

@@ -28,10 +28,12 @@ type clock struct{ start time.Time }
 
 func (c clock) ticks(now time.Time) int64 { return int64(now.Sub(c.start)) << tickShift }
 
-// limit is one rate in force on a bucket. It is immutable but for its end:
-// when another limit follows, next leads there and changed is closed, in this
-// order. Muted connections walk that chain to learn what became of their debt.
+// limit is one rate in force on a bucket. It is immutable but for its end: next
+// leads to the limit that follows. Muted connections walk that chain to learn what
+// became of their debt; who only wants to know a limit again keeps its number, so
+// that the whole chain since need not be kept.
 type limit struct {
+	number  uint64  // among those of a meter, from 1 on
 	rate    float64 // units per second; infinite when there is no limit
 	perUnit float64 // ticks; zero when there is no limit
 	burst   int64   // ticks a full bucket is worth
@@ -39,12 +41,12 @@ type limit struct {
 	deepest int64   // ticks: the most that is owed
 	since   int64   // ticks
 
-	next    atomic.Pointer[limit]
-	changed atomic.Pointer[chan struct{}]
+	next atomic.Pointer[limit]
 }
 
-func newLimit(rate float64, r rule, since int64) *limit {
-	l := &limit{
+func newLimit(m *meter, rate float64, r rule, since int64) *limit {
+	return &limit{
+		number:  m.limits.Add(1),
 		rate:    rate,
 		perUnit: float64(secTicks) / rate,
 		burst:   int64(r.burst) << tickShift,
@@ -52,16 +54,6 @@ func newLimit(rate float64, r rule, since int64) *limit {
 		deepest: bound(r.deepest),
 		since:   since,
 	}
-	changed := make(chan struct{})
-	l.changed.Store(&changed)
-	return l
-}
-
-// wake has the muted connections look again, though the limit stays. Callers
-// take turns, with setLimit too.
-func (l *limit) wake() {
-	changed := make(chan struct{})
-	close(*l.changed.Swap(&changed))
 }
 
 func bound(d time.Duration) int64 {

@@ -26,7 +26,7 @@ type line struct {
 
 // turn is what one connection was promised, and what it got.
 type turn struct {
-	limit      *limit // a turn is void under another limit
+	limit      uint64 // its number: a turn is void under another limit
 	start, end int64  // ticks
 	due        bool   // nothing was taken yet
 	length     int64  // ticks
@@ -39,19 +39,19 @@ type turn struct {
 
 // come says whether it is the connection's turn to take.
 func (t *turn) come(lim *limit, now int64) bool {
-	return t.due && t.limit == lim && now-t.start >= 0
+	return t.due && t.limit == lim.number && now-t.start >= 0
 }
 
 // over says whether the turn is used up when the balance is zero at that moment.
 func (t *turn) over(lim *limit, zero, spare int64) bool {
-	return t.limit != lim || zero+spare-t.end > 0
+	return t.limit != lim.number || zero+spare-t.end > 0
 }
 
 // left is what the turn that ends here did not need, or what it took too much
 // when below zero, spread over the turns of one round. The next turn is shorter
 // by that, so that promises and balance do not drift apart.
 func (t *turn) left(lim *limit, zero, waiting int64) int64 {
-	if t.limit != lim {
+	if t.limit != lim.number {
 		return 0
 	}
 	return max(t.end-zero, -lim.burst) / (waiting + 1)
@@ -121,7 +121,7 @@ func (l *line) join(t *turn, lim *limit, zero, waiting int64) {
 			start += min(ahead, 2*length*(waiting+1))
 		}
 		if l.tail.CompareAndSwap(tail, start+length) {
-			t.limit, t.start, t.end, t.due = lim, start, start+length, true
+			t.limit, t.start, t.end, t.due = lim.number, start, start+length, true
 			t.length, t.used = length, 0
 			if waiting > 0 {
 				t.start = max(start, t.end-l.handsOut(lim))

@@ -86,7 +86,7 @@ func (l *load) produce(size int, service time.Duration) {
 		request = func() {
 			t := c.Charge(Produce, size, l.now)
 			l.answer(conn, size, t)
-			l.rest(conn, t, service, request)
+			l.rest(conn, c, t, service, request)
 		}
 		l.after(time.Duration(conn)*time.Nanosecond, request)
 	}
@@ -107,14 +107,14 @@ func (l *load) fetch(batch, want int, service time.Duration) {
 			g := c.Take(Fetch, want, l.now)
 			if g.Throttle.Muted() {
 				l.empties++
-				l.rest(conn, g.Throttle, service, request)
+				l.rest(conn, c, g.Throttle, service, request)
 				return
 			}
 			l.after(service, func() {
 				used := max(min(g.Bytes, want)/batch, 1)*batch + header
 				t := g.Settle(used, l.now)
 				l.answer(conn, used, t)
-				l.rest(conn, t, 0, request)
+				l.rest(conn, c, t, 0, request)
 			})
 		}
 		l.after(time.Duration(conn)*(service+1), request)
@@ -129,7 +129,7 @@ func (l *load) answer(conn, bytes int, t Throttle) {
 }
 
 // rest waits until the connection may send its next request.
-func (l *load) rest(conn int, t Throttle, service time.Duration, next func()) {
+func (l *load) rest(conn int, c *Client, t Throttle, service time.Duration, next func()) {
 	if !t.Muted() {
 		l.after(service, next)
 		return
@@ -141,9 +141,15 @@ func (l *load) rest(conn int, t Throttle, service time.Duration, next func()) {
 		l.muted[conn] = true
 		l.unmuted--
 	}
-	m := t.Mute()
+	m := c.Mute(t)
 	l.after(m.Remaining(l.now)+l.lateness+service, func() {
 		m.Done()
 		next()
 	})
+}
+
+// turnAway is the mute of a fetch that comes while the bucket is in debt.
+func (l *load) turnAway(clientID string) *Mute {
+	c := l.enforcer.Client("u", clientID)
+	return c.Mute(c.Take(Fetch, mB, l.now).Throttle)
 }

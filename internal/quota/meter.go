@@ -12,8 +12,10 @@ type meter struct {
 	kind  Kind
 	clock clock
 	waits waits
-	muted atomic.Int64 // connections, now
+	mutes mutes
 	fresh atomic.Int64 // buckets throttled for the first time, not looked at since
+
+	limits atomic.Uint64 // that there were, for their numbers
 
 	folding sync.Mutex // of the buckets' tallies
 

@@ -89,7 +89,7 @@ func (c collector) collectKind(out chan<- prometheus.Metric, s *survey, k *key) 
 	case Request:
 		counter(out, exemptDesc, float64(c.e.exempt.Load())/1e9)
 	}
-	gauge(out, mutedDesc, float64(m.muted.Load()), quota)
+	gauge(out, mutedDesc, float64(m.mutes.count()), quota)
 	for owner, line := range of.lines {
 		units[k.kind].collect(out, k.kind, owner, line)
 		counter(out, throttledDesc, float64(line.throttled), quota, owner.user, owner.clientID)

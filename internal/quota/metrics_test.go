@@ -110,12 +110,12 @@ func TestMetrics(t *testing.T) {
 	alter(e, user("bob"), set("bogus", 500))
 	c := e.Client("alice", "c1")
 	c.Charge(Produce, 1000, now)
-	m := c.Charge(Produce, 2500, now).Mute()
+	m := c.Mute(c.Charge(Produce, 2500, now))
 	c.Charge(Fetch, 77, now)
 	e.Client("nobody", "c1").Charge(Produce, 99, now)
 	b := e.Client("bob", "c1")
-	b.Take(Fetch, 500, time.Now()).Settle(1500, time.Now()).Mute().Done()
-	b.Take(Fetch, 500, time.Now()).Throttle.Mute().Done()
+	b.Mute(b.Take(Fetch, 500, time.Now()).Settle(1500, time.Now())).Done()
+	b.Mute(b.Take(Fetch, 500, time.Now()).Throttle).Done()
 
 	got := scrape(t, reg)
 	for _, name := range []string{

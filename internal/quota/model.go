@@ -103,9 +103,10 @@ func DefaultWindows() Windows { return Windows{11, time.Second, 11, time.Second}
 
 // KafkaModel is everything that Apache Kafka does: users, client ids, pairs of
 // them, addresses and the defaults of all, key by key. Full buckets hold what
-// Kafka's windows let pass at once.
+// Kafka's windows let pass at once, and one window's worth at least: what an empty
+// bucket earns while nobody takes it would be lost.
 func KafkaModel(w Windows) Model {
-	burst := time.Duration(w.Num-1) * w.Size
+	burst := time.Duration(max(w.Num-1, 1)) * w.Size
 	return Model{
 		types:         []string{kafka.EntityUser, kafka.EntityClientID, kafka.EntityIP},
 		strict:        true,
@@ -138,7 +139,7 @@ func KafkaModel(w Windows) Model {
 			Request:  {burst: burst, longest: w.Size, deepest: time.Duration(w.Num) * w.Size},
 			Mutation: {burst: time.Duration(w.MutationNum) * w.MutationSize},
 			// The bucket must hold one connection: a debt is refused.
-			Connection: {burst: max(burst, time.Second), longest: w.Size},
+			Connection: {burst: burst, longest: w.Size},
 		},
 	}
 }

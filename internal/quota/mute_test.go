@@ -56,12 +56,13 @@ func TestMute(t *testing.T) {
 				e := newEnforcer()
 				e.SetBase(map[string]Limits{"u": {kafka.ProducerByteRate: 1000}})
 				begin := time.Now()
-				m := e.Client("u", "").Charge(Produce, 11000, begin).Mute()
+				client := e.Client("u", "")
+				m := client.Mute(client.Charge(Produce, 11000, begin))
 				go func() {
 					<-time.After(2 * time.Second)
 					c.change(e)
 				}()
-				if got := e.meters[Produce].muted.Load(); got != 1 {
+				if got := e.meters[Produce].mutes.count(); got != 1 {
 					t.Errorf("%d connections muted, want 1", got)
 				}
 				wait(m)
@@ -69,7 +70,7 @@ func TestMute(t *testing.T) {
 				if got := time.Since(begin); got < c.want || got > c.want+time.Microsecond {
 					t.Errorf("muted for %v, want %v", got, c.want)
 				}
-				if got := e.meters[Produce].muted.Load(); got != 0 {
+				if got := e.meters[Produce].mutes.count(); got != 0 {
 					t.Errorf("%d connections muted after the end, want 0", got)
 				}
 				<-time.After(3 * time.Second)
@@ -98,14 +99,14 @@ func TestRaiseShortensTheLine(t *testing.T) {
 	l.enforcer.Client("u", "").Take(Fetch, 11*mB, l.now).Settle(11*mB, l.now)
 	var mutes []*Mute
 	for range 5 {
-		mutes = append(mutes, l.enforcer.Client("u", "").Take(Fetch, mB, l.now).Throttle.Mute())
+		mutes = append(mutes, l.turnAway(""))
 	}
 	last := mutes[4].Remaining(l.now)
 	alterAt(l.enforcer, l.now, set(kafka.ConsumerByteRate, 100*mB))
 	if got := mutes[4].Remaining(l.now); got > last/99 {
 		t.Errorf("the last one waits %v of %v", got, last)
 	}
-	next := l.enforcer.Client("u", "").Take(Fetch, mB, l.now).Throttle.Mute().Remaining(l.now)
+	next := l.turnAway("").Remaining(l.now)
 	if next < last/101 || next > last/20 {
 		t.Errorf("the next one waits %v, the last one had waited %v", next, last)
 	}

@@ -2,20 +2,21 @@ package quota
 
 import "kaasd/internal/kafka"
 
-// scope is the owners that a change of settings can have reached.
+// scope is the owners and clients that a change of settings can have reached.
 type scope struct {
 	everybody      bool
 	addresses      bool
 	users, clients map[string]bool
-	entities       []kafka.Entity // the changed ones themselves
-	strongest      int8           // the first level that changed: who is limited before it is not reached
+	pairs          map[[2]string]bool // a user with a client id
+	entities       []kafka.Entity     // the changed ones themselves
+	strongest      int8               // the first level that changed: who is limited before it is not reached
 }
 
 // scopeOf finds the scope of a change. A user's setting hides those of
 // the defaults from all pairs of the user, the setting of a user's default client
 // is for all of them, and so on; a default that names nobody is for everybody.
 func (m *Model) scopeOf(changed []kafka.Entity) scope {
-	s := scope{users: map[string]bool{}, clients: map[string]bool{}, entities: changed, strongest: maxLevels}
+	s := scope{users: map[string]bool{}, clients: map[string]bool{}, pairs: map[[2]string]bool{}, entities: changed, strongest: maxLevels}
 	for _, e := range changed {
 		s.strongest = min(s.strongest, m.levelOf(e))
 		switch {
@@ -27,6 +28,8 @@ func (m *Model) scopeOf(changed []kafka.Entity) scope {
 			s.users[e.User.Name] = true
 		case isNamed(e.ClientID) && !isNamed(e.User):
 			s.clients[e.ClientID.Name] = true
+		default:
+			s.pairs[[2]string{e.User.Name, e.ClientID.Name}] = true
 		}
 	}
 	return s
@@ -37,6 +40,12 @@ func (s *scope) reaches(owner kafka.Entity) bool {
 		return s.addresses
 	}
 	return s.everybody || isNamed(owner.User) && s.users[owner.User.Name] || isNamed(owner.ClientID) && s.clients[owner.ClientID.Name]
+}
+
+// concerns says whether one of the changed settings is for a client: its bucket
+// may have another limit, or leave its limit to others and be the client's no more.
+func (s *scope) concerns(c *Client) bool {
+	return s.everybody || s.users[c.user] || s.clients[c.clientID] || s.pairs[[2]string{c.user, c.clientID}]
 }
 
 // rejudge gives the buckets of a scope the limits that are in force now. The

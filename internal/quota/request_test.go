@@ -81,7 +81,7 @@ func TestWorkRate(t *testing.T) {
 				request = func() {
 					th := c.Work(5*ms, l.now)
 					l.answer(conn, int(5*ms), th)
-					l.rest(conn, th, 100*time.Microsecond, request)
+					l.rest(conn, c, th, 100*time.Microsecond, request)
 				}
 				l.after(time.Duration(conn), request)
 			}
@@ -115,7 +115,7 @@ func TestLarger(t *testing.T) {
 	if Larger(Throttle{}, Throttle{}).Muted() {
 		t.Error("nothing is something")
 	}
-	Larger(bytes, work).Mute().Done()
+	c.Mute(Larger(bytes, work)).Done()
 	a := e.accounts.get(kafka.UserEntity("u"))
 	for k, want := range map[Kind]int64{Produce: 1, Request: 0, Mutation: 0} {
 		got := a.buckets[k].totals()

@@ -122,13 +122,16 @@ func (e *Enforcer) apply(changed []kafka.Entity, now int64) {
 	for _, entity := range changed {
 		e.install(entity)
 	}
-	e.rejudge(e.model.scopeOf(changed), now)
+	scope := e.model.scopeOf(changed)
+	e.rejudge(scope, now)
 	for _, entity := range changed {
 		e.tidy(entity)
 	}
 	e.working.Store(e.valued[Request] > 0)
 	e.generation.Add(1)
-	e.wake(movesOf(changed))
+	for _, m := range e.meters {
+		m.mutes.wake(&scope)
+	}
 }
 
 // install notes in the entity's account what its settings give.

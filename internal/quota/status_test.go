@@ -100,7 +100,7 @@ func TestStatus(t *testing.T) {
 			c.Charge(Produce, 450, time.Now())
 		}
 		<-time.After(time.Millisecond)
-		m := c.Charge(Produce, 2900, time.Now()).Mute()
+		m := c.Mute(c.Charge(Produce, 2900, time.Now()))
 		s := e.Status(time.Now(), StatusFilter{Throttled: true})
 		if len(s) != 1 || *s[0].Entity.User != "alice" || s[0].Entity.ClientID != nil || s[0].Level != "user" || s[0].MutedConnections != 1 {
 			t.Fatalf("got %s", toJSON(t, s))

@@ -3,8 +3,8 @@ package quota
 import "time"
 
 // Throttle is what a client is told after a charge: how long it should wait.
-// The zero Throttle is no wait. It is a plain value; Mute makes the wait of
-// one connection of it. Four words are what the compiler keeps in registers.
+// The zero Throttle is no wait. It is a plain value; Client.Mute makes the wait
+// of one connection of it. Four words are what the compiler keeps in registers.
 type Throttle struct {
 	bucket *bucket
 	limit  *limit // in force when it was decided
@@ -36,45 +36,50 @@ func Larger(byQuota, byRequest Throttle) Throttle {
 	return byRequest
 }
 
-// Mute announces the throttle and begins the mute of one connection, counted
-// as muted until Done. It is nil for a Throttle that does not mute.
-func (t Throttle) Mute() *Mute {
+// Mute announces a throttle of the client's and begins the mute of its
+// connection, counted as muted until Done. It is nil for a Throttle that does not
+// mute.
+func (c *Client) Mute(t Throttle) *Mute {
 	if !t.Muted() {
 		return nil
 	}
 	t.bucket.announce(t)
-	return t.mute()
+	return c.mute(t)
 }
 
-func (t Throttle) mute() *Mute {
-	t.bucket.muted.Add(1)
-	t.bucket.meter.muted.Add(1)
-	return &Mute{throttle: t, limit: t.limit, owed: t.owed, until: t.at + t.wait()}
+func (c *Client) mute(t Throttle) *Mute {
+	m := &Mute{client: c, bucket: t.bucket, limit: t.limit, owed: t.owed, until: t.at + t.wait(), changed: make(chan struct{}, 1)}
+	m.bucket.muted.Add(1)
+	m.bucket.meter.mutes.add(m)
+	return m
 }
 
 // Mute is a throttle in force on one connection. Its methods are for that
 // connection's goroutine alone.
 type Mute struct {
-	throttle Throttle
-	client   *Client // nil: nobody's
-	limit    *limit  // the last one that Remaining has seen
-	owed     int64   // ticks: when the debt of the request is paid under limit
-	until    int64   // ticks: when the mute ends, never later than promised
-	done     bool
+	client  *Client
+	bucket  *bucket
+	limit   *limit        // the last one that Remaining has seen
+	owed    int64         // ticks: when the debt of the request is paid under limit
+	until   int64         // ticks: when the mute ends, never later than promised
+	changed chan struct{} // holds something once a change may have shortened it
+	index   int           // in mutes.all, guarded by its mu
+	done    bool
 }
 
 // Remaining is how long the mute lasts from now on. A limit that was raised
-// or removed since makes it shorter, and so does one at another level that takes
-// the client to another bucket; one that was lowered does not make it longer.
+// or removed since makes it shorter, one that was lowered does not make it longer.
+// A client that pays from another bucket now owes nothing here: the next request is
+// judged there.
 func (m *Mute) Remaining(now time.Time) time.Duration {
+	at := m.client.clock.ticks(now)
 	for next := m.limit.next.Load(); next != nil; next = m.limit.next.Load() {
 		m.follow(next)
 	}
-	left := m.until - m.throttle.bucket.meter.clock.ticks(now)
-	if left > 0 && m.moved() {
-		return 0
+	if m.until-at > 0 && m.client.bucket(m.bucket.meter.kind) != m.bucket {
+		m.until = at
 	}
-	return time.Duration((left + tick - 1) >> tickShift)
+	return time.Duration((m.until - at + tick - 1) >> tickShift)
 }
 
 func (m *Mute) follow(next *limit) {
@@ -87,24 +92,16 @@ func (m *Mute) follow(next *limit) {
 	m.limit = next
 }
 
-// Of has the mute end when a change of settings has the client pay from another
-// bucket: whose debt it was is not the client's any more. A nil Mute stays nil.
-func (m *Mute) Of(c *Client) *Mute {
-	if m != nil {
-		m.client = c
+// Changed gives something when Remaining is to be asked again: a change of
+// settings names the client.
+func (m *Mute) Changed() <-chan struct{} { return m.changed }
+
+func (m *Mute) wake() {
+	select {
+	case m.changed <- struct{}{}:
+	default: // it has not looked since the last time
 	}
-	return m
 }
-
-// moved says whether the client pays elsewhere now.
-func (m *Mute) moved() bool {
-	b := m.throttle.bucket
-	return m.client != nil && m.client.bucket(b.meter.kind) != b
-}
-
-// Changed is closed when Remaining is to be asked again: the limit that it
-// last saw was replaced, or the client may pay elsewhere.
-func (m *Mute) Changed() <-chan struct{} { return *m.limit.changed.Load() }
 
 // Done ends the mute: the connection is read again, or gone.
 func (m *Mute) Done() {
@@ -112,10 +109,10 @@ func (m *Mute) Done() {
 		return
 	}
 	m.done = true
-	b := m.throttle.bucket
+	b := m.bucket
 	tail := b.line.tail.Load()
 	if b.muted.Add(-1) == 0 {
 		b.line.end(tail, m.until)
 	}
-	b.meter.muted.Add(-1)
+	b.meter.mutes.remove(m)
 }

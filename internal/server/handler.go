@@ -123,8 +123,8 @@ type Mute interface {
 	// Remaining is how long the mute lasts from now on; zero or less
 	// ends it.
 	Remaining(now time.Time) time.Duration
-	// Changed is closed when Remaining must be asked again: a limit was
-	// raised or removed.
+	// Changed gives something, or is closed, when Remaining must be asked
+	// again: a limit was raised or removed.
 	Changed() <-chan struct{}
 	// Done is called once when the connection is read again or gone.
 	Done()

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -147,11 +146,11 @@ func (p *peer) alter(entity []message.AlterClientQuotasEntity, limit float64) er
 	}}}, &got); err != nil {
 		return err
 	}
-	for _, e := range got.Entries {
-		if e.ErrorCode != kafka.NoError {
-			return fmt.Errorf("alter: %v", e.ErrorCode)
-		}
-		return nil
+	if len(got.Entries) != 1 {
+		return fmt.Errorf("alter: %d answers for one entity", len(got.Entries))
 	}
-	return errors.New("alter: no answer for the entity")
+	if code := got.Entries[0].ErrorCode; code != kafka.NoError {
+		return fmt.Errorf("alter: %v", code)
+	}
+	return nil
 }
