@@ -60,8 +60,10 @@ configs() {
   refused "configs that are not known" '"preallocate" is not a topic config of this broker' configs $b --alter --entity-type topics --entity-name "$t" --add-config preallocate=true
   refused "configs with a bad value" 'retention.ms=.*whole number' configs $b --alter --entity-type topics --entity-name "$t" --add-config retention.ms=soon
   works "configs of users" 'Completed updating config for user' configs $b --alter --entity-type users --entity-name bob --add-config producer_byte_rate=5000
-  works "configs of loggers" 'broker-logger 1 are:' configs $b --describe --entity-type broker-loggers --entity-name 1
-  refused "configs of loggers, altered" 'Invalid broker logger' configs $b --alter --entity-type broker-loggers --entity-name 1 --add-config root=DEBUG
+  works "configs of loggers" 'Completed updating config for broker-logger' configs $b --alter --entity-type broker-loggers --entity-name 1 --add-config root=DEBUG
+  works "configs of loggers, described" 'root=DEBUG sensitive=false' configs $b --describe --entity-type broker-loggers --entity-name 1
+  works "configs of loggers, back again" 'Completed updating config for broker-logger' configs $b --alter --entity-type broker-loggers --entity-name 1 --add-config root=INFO
+  refused "configs of a logger that is not there" 'Invalid broker logger' configs $b --alter --entity-type broker-loggers --entity-name 1 --add-config kafka=DEBUG
   works "configs of groups" "^$|Dynamic configs for group" configs $b --describe --entity-type groups
   refused "configs of groups, altered" 'groups have no configs of their own' configs $b --alter --entity-type groups --entity-name g --add-config consumer.session.timeout.ms=50000
   works "configs of client metrics" '^$' configs $b --describe --entity-type client-metrics

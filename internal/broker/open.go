@@ -153,7 +153,7 @@ func (b *Broker) openHandlers() error {
 	}
 	b.handlers = handlers.New(o, handlers.Collaborators{
 		Metadata: b.metadata, Store: b.store, Groups: b.groups, Quotas: b.quotas, Authorizer: authorizer,
-		Secrets: secrets{b.metadata, b.credentials}, Credentials: b.credentials.Snapshot,
+		Secrets: secrets{b.metadata, b.credentials}, Credentials: b.credentials.Snapshot, LogLevel: b.cfg.Level,
 		CloseSessions: func(match func(server.Session) bool) { b.server.CloseSessions(match) },
 	}, b.log, b.reg)
 	return nil

@@ -60,7 +60,7 @@ func (h *Handlers) checkBroker(name string, all bool) error {
 
 // fixed says why resources of a type have nothing that could be altered.
 var fixed = map[int8]string{
-	configBrokerLogger:  "log levels are not set per logger: log.level is one for all, given when the broker starts",
+	configBrokerLogger:  "the level of the log is changed by IncrementalAlterConfigs, where it can be: log.level gives it when the broker starts",
 	configClientMetrics: "metrics of clients are not collected here, so that there is nothing to subscribe to",
 	configGroup:         "groups have no configs of their own here: the broker's group.* properties hold for all of them",
 }

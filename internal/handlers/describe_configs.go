@@ -9,8 +9,8 @@ import (
 )
 
 // DescribeConfigs (key 32, KIP-133, KIP-226, KIP-569): v1-4, flexible from v4.
-// Topics and brokers have configs; loggers, groups and clients' metrics are
-// answered with none, because nothing of theirs can be altered here.
+// Topics and brokers have configs, and the log has a level; groups and clients'
+// metrics are answered with none, because nothing of theirs can be altered here.
 func (h *Handlers) describeConfigs(c *call, req *message.DescribeConfigsRequest) (*message.DescribeConfigsResponse, error) {
 	resp := &message.DescribeConfigsResponse{Results: []message.DescribeConfigsResponseResult{}}
 	for _, asked := range req.Resources {
@@ -47,10 +47,13 @@ func (c *call) configsOf(r configResource) ([]metadata.Entry, error) {
 	case configClientMetrics, configGroup:
 		return nil, nil
 	}
-	if err := c.h.checkBroker(r.name, r.kind == configBroker); err != nil || r.kind == configBrokerLogger {
+	if err := c.h.checkBroker(r.name, r.kind == configBroker); err != nil {
 		return nil, err
 	}
-	if r.name == "" {
+	switch {
+	case r.kind == configBrokerLogger:
+		return c.h.levelEntries(), nil
+	case r.name == "":
 		return c.image.ClusterConfigs(), nil
 	}
 	return c.image.BrokerConfigs(), nil

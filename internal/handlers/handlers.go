@@ -66,6 +66,8 @@ type Collaborators struct {
 	Secrets    auth.Secrets
 	// Credentials is the credentials file's content as it is now.
 	Credentials func() *credstore.Snapshot
+	// LogLevel is that of the log; nil when it cannot change.
+	LogLevel *zap.AtomicLevel
 	// CloseSessions ends the connections whose session matches.
 	CloseSessions func(match func(server.Session) bool)
 }
