@@ -74,14 +74,14 @@ func (c *call) describePage(resp *message.DescribeTopicPartitionsResponse, names
 			resp.NextCursor = &message.DescribeTopicPartitionsCursor{TopicName: name}
 			return
 		}
-		first := int32(0)
-		if from != nil && from.TopicName == name {
-			first = from.PartitionIndex
-		}
 		t, err := c.topic(name, kafka.TopicID{}, false, kafka.OpDescribe)
 		if err != nil {
 			resp.Topics = append(resp.Topics, c.whyUndescribed(name, err))
 			continue
+		}
+		first := int32(0)
+		if from != nil && from.TopicName == name {
+			first = min(from.PartitionIndex, t.Partitions)
 		}
 		last := min(t.Partitions, first+int32(limit))
 		resp.Topics = append(resp.Topics, c.describePartitions(t, first, last))
@@ -89,7 +89,7 @@ func (c *call) describePage(resp *message.DescribeTopicPartitionsResponse, names
 			resp.NextCursor = &message.DescribeTopicPartitionsCursor{TopicName: name, PartitionIndex: last}
 			return
 		}
-		limit -= int(max(0, last-first))
+		limit -= int(last - first)
 	}
 }
 

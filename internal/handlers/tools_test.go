@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"fmt"
+	"math"
 	"testing"
 	"time"
 
@@ -107,11 +108,16 @@ func TestCursors(t *testing.T) {
 		{"of another topic", message.DescribeTopicPartitionsCursor{TopicName: "x"}, []string{"b", "c"}, []string{"b 42 0", "c 42 0"}},
 		{"of a deleted topic", message.DescribeTopicPartitionsCursor{TopicName: "a", PartitionIndex: 1}, nil, []string{"b 0 2"}},
 		{"behind the last", message.DescribeTopicPartitionsCursor{TopicName: "b", PartitionIndex: 9}, nil, []string{"b 0 0"}},
+		{"far behind the last", message.DescribeTopicPartitionsCursor{TopicName: "b", PartitionIndex: math.MaxInt32}, nil, []string{"b 0 0"}},
 		{"behind all", message.DescribeTopicPartitionsCursor{TopicName: "z"}, nil, nil},
 		{"twice and unknown", message.DescribeTopicPartitionsCursor{TopicName: "b", PartitionIndex: 1}, []string{"c", "b", "a b", "b"}, []string{"b 0 1", "c 3 0"}},
 	} {
 		var got []string
-		for _, topic := range pageOf(p, 2000, &c.cursor, c.topics...).Topics {
+		page := pageOf(p, 2000, &c.cursor, c.topics...)
+		if page.NextCursor != nil {
+			t.Errorf("%s: goes on at %+v", c.name, *page.NextCursor)
+		}
+		for _, topic := range page.Topics {
 			got = append(got, fmt.Sprint(*topic.Name, " ", int(topic.ErrorCode), " ", len(topic.Partitions)))
 		}
 		if diff := cmp.Diff(c.want, got); diff != "" {
