@@ -44,6 +44,10 @@ func printable(text string) string {
 	return strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`)
 }
 
+// widest is the most characters that a column is made wide. A longer cell stands
+// there whole and moves the rest of its own row, not of all rows.
+const widest = 64
+
 // table writes rows in columns two spaces apart, the last one unpadded. The
 // first row is the heading.
 func table(w io.Writer, indent string, rows [][]string) {
@@ -59,7 +63,7 @@ func table(w io.Writer, indent string, rows [][]string) {
 		for i, cell := range row {
 			line.WriteString(cell)
 			if i < len(row)-1 {
-				line.WriteString(strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell)+2))
+				line.WriteString(strings.Repeat(" ", max(widths[i]-utf8.RuneCountInString(cell), 0)+2))
 			}
 		}
 		fmt.Fprintln(w, strings.TrimRight(line.String(), " "))
@@ -73,7 +77,7 @@ func columnWidths(rows [][]string) []int {
 			if i == len(widths) {
 				widths = append(widths, 0)
 			}
-			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+			widths[i] = max(widths[i], min(utf8.RuneCountInString(cell), widest))
 		}
 	}
 	return widths

@@ -183,3 +183,13 @@ func TestPrintable(t *testing.T) {
 		}
 	}
 }
+
+func TestTableIsNotAsWideAsItsLongestName(t *testing.T) {
+	long := strings.Repeat("n", 400)
+	var out strings.Builder
+	table(&out, "", [][]string{{"ENTITY", "PRODUCE"}, {"user a", "1/s"}, {"user " + long, "2/s"}})
+	want := "ENTITY" + strings.Repeat(" ", widest-4) + "PRODUCE\nuser a" + strings.Repeat(" ", widest-4) + "1/s\nuser " + long + "  2/s\n"
+	if diff := cmp.Diff(want, out.String()); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -6,6 +6,10 @@ import (
 	"path/filepath"
 	"testing"
 
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+	"go.uber.org/zap/zaptest/observer"
+
 	"kaasd/internal/broker"
 	"kaasd/internal/broker/brokertest"
 	"kaasd/internal/codec/message"
@@ -81,6 +85,35 @@ func TestOverrideHidesTheFile(t *testing.T) {
 	alice.read(&message.ApiVersionsResponse{})
 	if got := admin.describe()["alice"][kafka.ProducerByteRate]; got != 200_000_000 {
 		t.Errorf("after the override: %v", got)
+	}
+}
+
+// The line of a reload says how many users' quotas are in force, how many of them
+// changed, and how many an override hides.
+func TestReloadTellsWhatIsHidden(t *testing.T) { bothModels(t, reloadTellsWhatIsHidden) }
+
+func reloadTellsWhatIsHidden(t *testing.T, model func(*broker.Config)) {
+	core, lines := observer.New(zapcore.InfoLevel)
+	file := func(alice, bob, carol int) string {
+		user := func(name string, rate int) string {
+			return fmt.Sprintf(`{"username":%q,"authType":"plain","plainPassword":"pw","quotas":{"producerMaxByteRatePerBroker":%d}}`, name, rate)
+		}
+		return `{"users":[` + user("alice", alice) + `,` + user("bob", bob) + `,` + user("carol", carol) + `]}`
+	}
+	path := filepath.Join(t.TempDir(), "credentials.json")
+	rewrite(t, path, file(1000, 2000, 3000))
+	b := brokertest.StartLogged(t, zap.New(core), model, func(c *broker.Config) { c.CredentialsFile = path })
+	dial(t, b.Plain).alter("alice", set(kafka.ProducerByteRate, 5))
+	newFile(t, b, path, file(1001, 2001, 3000))
+	all := lines.FilterMessage("credentials reloaded").All()
+	if len(all) == 0 {
+		t.Fatal("no line tells of the reload")
+	}
+	told := all[len(all)-1].ContextMap()
+	for field, want := range map[string]int64{"quotas_in_force": 3, "quotas_applied": 2, "hidden_by_overrides": 1} {
+		if told[field] != want {
+			t.Errorf("%s is %v, want %d", field, told[field], want)
+		}
 	}
 }
 

@@ -22,8 +22,8 @@ func reader(name, id string) *message.JoinGroupRequest {
 		Protocols: []message.JoinGroupProtocol{{Name: "range", Metadata: []byte("\x00\x01\x00\x00\x00\x01\x00\x06orders\xff\xff\xff\xff")}}}
 }
 
-// join makes a member, with as many requests as that takes.
-func (p *peer) join(version int16, req *message.JoinGroupRequest) *message.JoinGroupResponse {
+// newMember makes a member, with as many requests as that takes.
+func (p *peer) newMember(version int16, req *message.JoinGroupRequest) *message.JoinGroupResponse {
 	p.t.Helper()
 	resp := p.ask(kafka.KeyJoinGroup, version, req).message.(*message.JoinGroupResponse)
 	if resp.ErrorCode != kafka.MemberIDRequired {
@@ -43,7 +43,7 @@ func TestGroupJourney(t *testing.T) {
 			r := newRig(t)
 			r.topic("orders", 3)
 			j := &journey{peer: r.connect(plainListener), level: level}
-			joined := j.join(j.version(kafka.KeyJoinGroup), reader("g", ""))
+			joined := j.newMember(j.version(kafka.KeyJoinGroup), reader("g", ""))
 			if joined.ErrorCode != 0 || joined.GenerationID != 1 || joined.Leader != joined.MemberID || len(joined.Members) != 1 || deref(joined.ProtocolName) != "range" {
 				t.Fatalf("%+v", joined)
 			}
@@ -211,7 +211,7 @@ func TestListGroupsFilters(t *testing.T) {
 	r := newRig(t)
 	r.topic("orders", 1)
 	p := r.connect(plainListener)
-	p.join(0, reader("joining", ""))
+	p.newMember(0, reader("joining", ""))
 	p.ask(kafka.KeyOffsetCommit, 2, &message.OffsetCommitRequest{GroupID: "empty", GenerationIDOrMemberEpoch: -1, RetentionTimeMs: -1,
 		Topics: []message.OffsetCommitTopic{{Name: "orders", Partitions: make([]message.OffsetCommitPartition, 1)}}})
 	for _, tt := range []struct {
@@ -241,7 +241,7 @@ func TestListGroupsFilters(t *testing.T) {
 func TestJoinWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
-		a := r.connect(plainListener).join(0, reader("g", ""))
+		a := r.connect(plainListener).newMember(0, reader("g", ""))
 		p := r.connect(plainListener)
 		ctx, cancel := context.WithCancel(context.Background())
 		p.ctx = ctx
@@ -260,9 +260,9 @@ func TestJoinWaits(t *testing.T) {
 			t.Errorf("%+v", d)
 		}
 		again := make(chan *message.JoinGroupResponse)
-		go func() { again <- r.connect(plainListener).join(0, reader("g", d.Members[1].ID)) }()
+		go func() { again <- r.connect(plainListener).newMember(0, reader("g", d.Members[1].ID)) }()
 		synctest.Wait()
-		if got := r.connect(plainListener).join(0, reader("g", a.MemberID)); got.GenerationID != 2 || len(got.Members) != 2 {
+		if got := r.connect(plainListener).newMember(0, reader("g", a.MemberID)); got.GenerationID != 2 || len(got.Members) != 2 {
 			t.Errorf("%+v", got)
 		}
 		if got := <-again; got.GenerationID != 2 || got.Leader != a.MemberID || len(got.Members) != 0 {
@@ -305,7 +305,7 @@ func TestGroupDenials(t *testing.T) {
 	r := newRig(t, withACLs)
 	r.topic("orders", 1)
 	admin, alice := r.connectAs("admin"), r.connectAs("alice")
-	member := admin.join(3, reader("exists", ""))
+	member := admin.newMember(3, reader("exists", ""))
 	for key, ask := range groupRequests(member.MemberID) {
 		api, _ := message.Lookup(key)
 		for version := api.Min; version <= api.Max; version++ {

@@ -3,7 +3,6 @@ package handlers
 import (
 	"math"
 	"slices"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,7 +10,6 @@ import (
 	"kaasd/internal/codec/message"
 	"kaasd/internal/kafka"
 	"kaasd/internal/quota"
-	"kaasd/internal/server"
 )
 
 // bubble runs f in virtual time with a topic to write to, under each model.
@@ -73,74 +71,6 @@ func TestThrottleWithoutAnswer(t *testing.T) {
 		got := r.connect(plainListener).ask(kafka.KeyProduce, 9, produceTo("orders", id, 0, 0, sized(5000)))
 		if wait, _ := owed(float64(got.request-1000), 1000/window); got.message != nil || !near(got.muted(), wait) || got.Close {
 			t.Errorf("muted for %v, want %v", got.muted(), wait)
-		}
-	})
-}
-
-// TestNewConnectionsJoinTheDebtOfTheirClientID: who comes back for every
-// produce is held by the bucket that its client id has, which its first frame
-// names.
-func TestNewConnectionsJoinTheDebtOfTheirClientID(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, withKafkaModel)
-		r.set(entry("client-id=tester", kafka.ProducerByteRate, 100.0))
-		id := r.topic("orders", 1).ID
-		req := produceTo("", id, 0, 1, sized(5000))
-		if got := r.connect(plainListener).ask(kafka.KeyProduce, 13, req); got.Mute == nil {
-			t.Fatal("not in debt")
-		}
-		held := func(clientID string) (n int) {
-			for range 20 {
-				p := r.connect(plainListener)
-				p.clientID = clientID
-				frame := p.frame(kafka.KeyProduce, 13, req)
-				mute, err := p.session.Admit(len(frame), head(frame))
-				if err != nil {
-					t.Fatal(err)
-				}
-				if mute != nil {
-					n++
-					mute.Done()
-				}
-			}
-			return n
-		}
-		if n := held("tester"); n != 4 {
-			t.Errorf("%d of 20 new connections are held, want 4", n)
-		}
-		if n := held("somebody else"); n != 0 {
-			t.Errorf("%d of 20 connections of another client id are held", n)
-		}
-	})
-}
-
-// TestNewConnectionsJoinTheDebtOfALongClientID: the first bytes of a frame do not
-// hold all of it, and say who pays.
-func TestNewConnectionsJoinTheDebtOfALongClientID(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, withKafkaModel)
-		r.set(entry("client-id", kafka.ProducerByteRate, 100.0))
-		id := r.topic("orders", 1).ID
-		req, held := produceTo("", id, 0, 1, sized(5000)), 0
-		for range 20 {
-			p := r.connect(plainListener)
-			p.clientID = strings.Repeat("x", 600)
-			frame := p.frame(kafka.KeyProduce, 13, req)
-			mute, err := p.session.Admit(len(frame), head(frame))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if mute != nil {
-				held++
-				mute.Done()
-				continue
-			}
-			if _, err := p.session.Serve(p.ctx, &server.Request{Frame: frame, Received: time.Now()}); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if held != 3 { // the first makes the debt, 16 join it
-			t.Errorf("%d of 20 new connections are held, want 3", held)
 		}
 	})
 }

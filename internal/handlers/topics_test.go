@@ -292,3 +292,32 @@ func TestOpenLogsFollowTheirTopic(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// As many names as a request has room for are judged in one pass; in pairs they
+// would take an hour, and this test would not end.
+func TestNamesInOnePass(t *testing.T) {
+	const n = 1 << 20
+	names, words := make([]string, n), make([]message.DeleteTopicsTopic, n)
+	for i := range names {
+		names[i] = fmt.Sprint(n + i/2) // each one twice
+		words[i].Name = &names[i]
+	}
+	if got := len(repeated(names)); got != n/2 {
+		t.Errorf("%d names are repeated, want %d", got, n/2)
+	}
+	distinct, again := 0, 0
+	for range firsts(names) {
+		distinct++
+	}
+	for _, gone := range refuseRepeated(words) {
+		if gone.err == nil {
+			t.Fatal("a name that stands twice is not refused")
+		}
+		if gone.again {
+			again++
+		}
+	}
+	if distinct != n/2 || again != n/2 {
+		t.Errorf("%d distinct names and %d that stood before, want %d of each", distinct, again, n/2)
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"net/netip"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"go.uber.org/zap"
@@ -100,10 +101,46 @@ func TestAcceptRates(t *testing.T) {
 	// However long a storm lasts, what it owes is paid within the window.
 	e.SetConnectionRates(1, nil)
 	for range 1000 {
-		e.Admit("x", netip.MustParseAddr("::1"), now)
+		if a := e.Admit("x", netip.MustParseAddr("::1"), now); a.Refused || a.Wait > time.Second {
+			t.Fatalf("in a storm: %+v", a)
+		}
 	}
 	if a := e.Admit("x", netip.MustParseAddr("::1"), now.Add(12*time.Second)); a != (Admission{}) {
 		t.Errorf("12 s after a storm: %+v", a)
+	}
+}
+
+// TestAcceptRatesOverLife: another rate keeps what is owed, one that goes and comes
+// back begins with a full bucket.
+func TestAcceptRatesOverLife(t *testing.T) {
+	for name, rates := range map[string]func(e *Enforcer, v float64){
+		"broker":   func(e *Enforcer, v float64) { e.SetConnectionRates(v, nil) },
+		"listener": func(e *Enforcer, v float64) { e.SetConnectionRates(0, map[string]float64{"L": v}) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				e := newKafka()
+				waits := func(n int, want time.Duration) {
+					t.Helper()
+					var last Admission
+					for range n {
+						last = e.Admit("L", peer, time.Now())
+					}
+					if off := (last.Wait - want).Abs(); last.Refused || off > time.Microsecond {
+						t.Errorf("the last of %d: %+v, want %v", n, last, want)
+					}
+				}
+				rates(e, 100)
+				waits(1050, 500*time.Millisecond)
+				rates(e, 200)
+				waits(1, 255*time.Millisecond)
+				rates(e, 0)
+				waits(10, 0)
+				rates(e, 100)
+				waits(1000, 0)
+				waits(1, 10*time.Millisecond)
+			})
+		})
 	}
 }
 

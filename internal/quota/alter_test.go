@@ -211,6 +211,27 @@ func TestPrecedence(t *testing.T) {
 	check(`user "alice": consumer_byte_rate=2 producer_byte_rate=1 request_percentage=5`)
 }
 
+// TestSameValueAsTheFile: to set what the file gives is to hold on to it.
+func TestSameValueAsTheFile(t *testing.T) { inBothModels(t, testSameValueAsTheFile) }
+
+func testSameValueAsTheFile(t *testing.T, e *Enforcer) {
+	const key = kafka.ProducerByteRate
+	e.SetBase(map[string]Limits{"alice": {key: 100}})
+	if r := alter(e, user("alice"), set(key, 100)); r.Err != nil {
+		t.Fatal(r.Err)
+	}
+	if _, hidden := e.SetBase(map[string]Limits{"alice": {key: 200}}); hidden != 1 {
+		t.Errorf("%d users are hidden, want 1", hidden)
+	}
+	if got := e.effective(kafka.UserEntity("alice"))[key]; got != 100 {
+		t.Errorf("the file changes, and %g is in force", got)
+	}
+	alter(e, user("alice"), remove(key))
+	if got := e.effective(kafka.UserEntity("alice"))[key]; got != 200 {
+		t.Errorf("it is removed, and %g is in force", got)
+	}
+}
+
 func TestBaseValuesThatAreNoQuotas(t *testing.T) {
 	e := newEnforcer()
 	e.SetBase(map[string]Limits{

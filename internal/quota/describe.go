@@ -126,7 +126,7 @@ func (e *Enforcer) matching(f Filter) []kafka.Entity {
 func (f Filter) one() (kafka.Entity, bool) {
 	parts := make([]Component, 0, len(f.Components))
 	for _, c := range f.Components {
-		if c.Match == MatchAny || c.Match == MatchExact && *c.Name == "" {
+		if c.Match == MatchAny {
 			return kafka.Entity{}, false
 		}
 		parts = append(parts, Component{Type: c.Type, Name: c.Name})

@@ -2,6 +2,7 @@ package quota
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"testing"
 	"time"
@@ -98,6 +99,26 @@ func fetchMixed(l *load, conn int, sizes []int) {
 		l.rest(conn, c, th, time.Millisecond, request)
 	}
 	l.after(time.Duration(conn), request)
+}
+
+// TestFarTurnsAreAnnouncedInSteps: a round of the line lasts 100 s, longer than
+// clients keep a connection that is still. Nobody is sent away for so long, and
+// everybody keeps the turn.
+func TestFarTurnsAreAnnouncedInSteps(t *testing.T) {
+	const conns = 20
+	l := newLoad(200*kB, conns)
+	l.fetch(mB, mB, time.Millisecond)
+	end := l.begin.Add(time.Hour)
+	l.run(func() bool { return l.now.After(end) })
+	if l.longest > 25_000 || l.longest < 24_000 {
+		t.Errorf("the longest throttle was %d ms, want 25 s and no more", l.longest)
+	}
+	if least, most := slices.Min(l.perConn), slices.Max(l.perConn); float64(most) > 1.1*float64(least) {
+		t.Errorf("shares from %d to %d bytes", least, most)
+	}
+	if got := float64(l.charged) / l.now.Sub(l.begin).Seconds(); math.Abs(got/(200*kB)-1) > 0.01 {
+		t.Errorf("long-run rate %.0f B/s, want %d", got, 200*kB)
+	}
 }
 
 // TestHerd: a hundred consumers that come in the same moment do not all get

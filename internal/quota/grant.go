@@ -36,7 +36,7 @@ func (b *bucket) take(t *turn, want int, now int64) Grant {
 			// any moment. That must not keep the others out for good.
 			debt -= lim.cost(int(b.line.ahead.Load()))
 		}
-		if debt >= msTicks {
+		if debt >= msTicks || t.early(lim, now) && -debt < lim.burst {
 			b.count(1, 0)
 			return Grant{Throttle: b.queue(t, lim, zero, now)}
 		}
@@ -113,12 +113,15 @@ func (b *bucket) keepsOthers(t *turn, lim *limit, zero, now int64) bool {
 // yet comes back as soon as the debt is paid; the others go to the end of the
 // line, so that they do not all come back in the same moment.
 func (b *bucket) queue(t *turn, lim *limit, zero, now int64) Throttle {
-	if zero-now >= msTicks && !t.over(lim, zero, b.line.spare(t, lim)) {
+	switch {
+	case t.early(lim, now): // it keeps its turn
+	case zero-now >= msTicks && !t.over(lim, zero, b.line.spare(t, lim)):
 		return b.deny(lim, zero, now)
+	default:
+		b.line.join(t, lim, zero, b.waiting())
 	}
-	b.line.join(t, lim, zero, b.waiting())
 	if t.start-now < msTicks {
 		return Throttle{}
 	}
-	return b.deny(lim, t.start, now)
+	return b.deny(lim, max(zero, min(t.start, now+patience)), now)
 }

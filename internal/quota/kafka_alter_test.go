@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"net/netip"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -206,6 +207,19 @@ func TestKafkaEntries(t *testing.T) {
 	}
 	if got := allDescribed(t, e, filter("user default, client-id=c", true)); got != `user-default, client-id "c": producer_byte_rate=3` {
 		t.Errorf("A14: %q", got)
+	}
+}
+
+// TestEntityOfManyComponents: as many as a request has room for are judged in one
+// pass; in pairs they would take an hour, and this test would not end.
+func TestEntityOfManyComponents(t *testing.T) {
+	all := make([]Component, 1<<20)
+	for i := range all {
+		all[i].Type = strconv.Itoa(1<<24 + i)
+	}
+	r := alter(newKafka(), append(all, all...), set(kafka.ProducerByteRate, 1))
+	if code(r.Err) != kafka.InvalidRequest || !strings.Contains(r.Err.Message, strconv.Quote(all[0].Type)) || len(r.Components) != len(all) {
+		t.Errorf("got %v, with %d components", r.Err, len(r.Components))
 	}
 }
 

@@ -12,6 +12,10 @@ const (
 	// minHandout is the least that is reserved for a fetch that will exceed
 	// the balance, in ticks: enough to turn the next ones away.
 	minHandout = 2 * msTicks
+	// patience is how long a fetch is sent away for at most, unless the debt is
+	// longer: a client that gives up after 30 s and connects again has lost its
+	// turn, and may never live to see one.
+	patience = 25 * secTicks
 	// strangers is how many fetchers a new one reckons with.
 	strangers = 32
 )
@@ -40,6 +44,12 @@ type turn struct {
 // come says whether it is the connection's turn to take.
 func (t *turn) come(lim *limit, now int64) bool {
 	return t.due && t.limit == lim.number && now-t.start >= 0
+}
+
+// early says whether the connection's turn is still to come. It looks in then, and
+// gets something only if the bucket is full: nobody else wants it.
+func (t *turn) early(lim *limit, now int64) bool {
+	return t.due && t.limit == lim.number && t.start-now >= msTicks
 }
 
 // over says whether the turn is used up when the balance is zero at that moment.

@@ -26,6 +26,7 @@ type load struct {
 	perConn  []int64       // bytes
 	muted    []bool        // was throttled once
 	unmuted  int           // connections that were not
+	longest  int32         // throttle, in milliseconds
 	lateness time.Duration // of every wake
 	shift    int           // connections of earlier shifts send nothing more
 }
@@ -141,6 +142,7 @@ func (l *load) rest(conn int, c *Client, t Throttle, service time.Duration, next
 		l.muted[conn] = true
 		l.unmuted--
 	}
+	l.longest = max(l.longest, t.Millis())
 	m := c.Mute(t)
 	l.after(m.Remaining(l.now)+l.lateness+service, func() {
 		m.Done()

@@ -61,6 +61,7 @@ func (c collector) Collect(out chan<- prometheus.Metric) {
 	counter(out, alterationsDesc, float64(s.rejected), "rejected")
 	gauge(out, seriesDesc, s.exported, "exported")
 	gauge(out, seriesDesc, s.folded, "folded")
+	counter(out, refusedDesc, float64(c.e.refused.Load()))
 }
 
 func counter(out chan<- prometheus.Metric, d *prometheus.Desc, v float64, labels ...string) {
@@ -84,7 +85,6 @@ func (c collector) collectKind(out chan<- prometheus.Metric, s *survey, k *key) 
 	out <- m.waits.metric(quota)
 	switch k.kind {
 	case Connection:
-		counter(out, refusedDesc, float64(c.e.refused.Load()))
 		return
 	case Request:
 		counter(out, exemptDesc, float64(c.e.exempt.Load())/1e9)

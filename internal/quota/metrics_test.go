@@ -77,6 +77,7 @@ func checkSeries(t *testing.T, got map[string]float64, want string) {
 }
 
 const fixedSeries = `
+	kaasd_ip_connections_refused_total{} 0
 	kaasd_quota_alterations_total{result="applied"} 0
 	kaasd_quota_alterations_total{result="rejected"} 0
 	kaasd_quota_checks_total{level="none",outcome="unlimited",quota="fetch"} 0
@@ -129,6 +130,7 @@ func TestMetrics(t *testing.T) {
 		delete(got, name)
 	}
 	checkSeries(t, got, `
+	kaasd_ip_connections_refused_total{} 0
 	kaasd_quota_alterations_total{result="applied"} 1
 	kaasd_quota_alterations_total{result="rejected"} 1
 	kaasd_quota_checks_total{level="none",outcome="unlimited",quota="fetch"} 1
@@ -160,6 +162,41 @@ func TestMetrics(t *testing.T) {
 	m.Done()
 	if got := scrape(t, reg)[`kaasd_quota_muted_connections{quota="produce"}`]; got != 0 {
 		t.Errorf("%g connections muted after the end", got)
+	}
+}
+
+// TestWaitsByLength: the histogram has the bounds that dashboards know, and a wait
+// of just a bound is within it.
+func TestWaitsByLength(t *testing.T) {
+	want := []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30}
+	e, reg := watched(DefaultOptions())
+	e.SetBase(map[string]Limits{"u": {kafka.ProducerByteRate: 1000}})
+	begin := e.clock.start.Add(time.Minute)
+	for i, bound := range append(want, 31) {
+		now := begin.Add(time.Duration(i) * time.Hour)
+		c := e.Client("u", "")
+		c.Mute(c.Charge(Produce, 1000+int(1000*bound), now)).Done()
+	}
+	families, err := reg.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []float64
+	for _, f := range families {
+		if f.GetName() != "kaasd_quota_throttle_seconds" {
+			continue
+		}
+		for _, b := range f.Metric[1].Histogram.Bucket { // of produce
+			if got = append(got, b.GetUpperBound()); b.GetCumulativeCount() != uint64(len(got)) {
+				t.Errorf("%d throttles are within %g s, want %d", b.GetCumulativeCount(), b.GetUpperBound(), len(got))
+			}
+		}
+		if n := f.Metric[1].Histogram.GetSampleCount(); n != uint64(len(want)+1) {
+			t.Errorf("%d throttles in all", n)
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("bounds (-want +got):\n%s", diff)
 	}
 }
 

@@ -30,6 +30,7 @@ func TestMutationVectors(t *testing.T) {
 		"T36 topics of 30 and 1":  {11, 2, []step{{0, 30, true, true, 0}, {0, 1, true, false, 4000}}},
 		"T37 in an older version": {11, 2, []step{{0, 30, false, true, 4000}, {0, 1, false, true, 4500}}},
 		"mixed":                   {11, 2, []step{{0, 40, false, true, 9000}, {1000, 1, true, false, 8000}, {9000, 22, true, true, 0}}},
+		"owed for less than 1 ms": {11, 10000, []step{{0, 110_001, true, true, 0}, {0, 1, true, false, 1}, {1, 1, true, true, 0}}},
 		"a fraction":              {11, 0.5, []step{{0, 6, true, true, 0}, {0, 1, true, false, 1000}}},
 		"very many":               {11, 1, []step{{0, 1 << 40, false, true, 1<<31 - 1}}},
 	} {
@@ -50,6 +51,15 @@ func TestMutationVectors(t *testing.T) {
 	e := newKafka()
 	if got, ok := e.Client("u", "c").Mutate(1e6, true, time.Now()); !ok || got.Muted() {
 		t.Error("refused without a quota")
+	}
+}
+
+// TestMutationWindows: mutations have windows of their own.
+func TestMutationWindows(t *testing.T) {
+	e := New(KafkaModel(Windows{Num: 2, Size: time.Minute, MutationNum: 3, MutationSize: 2 * time.Second}), DefaultOptions(), zap.NewNop(), nil)
+	give(t, e, "user", kafka.ControllerMutationRate, 2)
+	if got, _ := e.Client("u", "c").Mutate(13, false, time.Now()); got.Millis() != 500 {
+		t.Errorf("one above a bucket of 12: %d ms, want 500", got.Millis())
 	}
 }
 
