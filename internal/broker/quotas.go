@@ -94,7 +94,7 @@ func (a admitter) Admit(listener string, remote net.Addr, now time.Time) server.
 	if !ok {
 		return server.Admission{}
 	}
-	judged := a.quotas.Admit(listener, tcp.AddrPort().Addr().Unmap(), now)
+	judged := a.quotas.Admit(listener, tcp.AddrPort().Addr(), now)
 	if judged.Refused {
 		return server.Admission{Wait: judged.Wait, Refuse: errConnectionRate}
 	}

@@ -191,6 +191,37 @@ func TestWaitingIsNoWork(t *testing.T) {
 	})
 }
 
+// slow is a response that takes long to encode.
+type slow struct {
+	codec.Message
+	by time.Duration
+}
+
+// Fields is that of the message, later.
+func (s *slow) Fields(c *codec.Cursor) {
+	time.Sleep(s.by)
+	s.by = 0
+	s.Message.Fields(c)
+}
+
+// Encoding is work that the next request pays: the throttle stands in the answer.
+func TestEncodingIsWork(t *testing.T) {
+	onePercent(t, func(t *testing.T, r *rig) {
+		route := r.routes.find(kafka.KeyMetadata)
+		handle := route.handle
+		route.handle = func(c *call, body []byte) (codec.Message, error) {
+			m, err := handle(c, body)
+			return &slow{m, tooMuch}, err
+		}
+		p := r.connect(plainListener)
+		first := p.ask(kafka.KeyMetadata, 9, &message.MetadataRequest{})
+		route.handle = handle
+		if second := p.ask(kafka.KeyMetadata, 9, &message.MetadataRequest{}); first.Mute != nil || !about(second.muted(), fourHundred) {
+			t.Errorf("muted for %v, then for %v", first.muted(), second.muted())
+		}
+	})
+}
+
 // Reading and writing are work: the one is charged at once, the other with the
 // next request.
 func TestReadingAndWritingIsWork(t *testing.T) {
@@ -257,6 +288,22 @@ func TestLoginIsChargedToTheFirstRequest(t *testing.T) {
 			}
 		}
 		p.session.Sent(tooMuch / 4)
+		if got := p.ask(kafka.KeyMetadata, 9, &message.MetadataRequest{}).muted(); !about(got, fourHundred) {
+			t.Errorf("the first request is muted for %v", got)
+		}
+	}, withUsers)
+}
+
+// So do the tokens of a log-in that come without a header, as old clients send them.
+func TestRawTokensAreCharged(t *testing.T) {
+	onePercent(t, func(t *testing.T, r *rig) {
+		p := r.connect(saslListener)
+		handshake(p, 0, auth.Plain)
+		p.reading = tooMuch
+		if _, err := p.exchange([]byte("\x00alice\x00alice-secret")); err != nil || p.last.Mute != nil {
+			t.Fatalf("%v, muted for %v", err, muteOf(p.last))
+		}
+		p.reading = 0
 		if got := p.ask(kafka.KeyMetadata, 9, &message.MetadataRequest{}).muted(); !about(got, fourHundred) {
 			t.Errorf("the first request is muted for %v", got)
 		}

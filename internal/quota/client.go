@@ -30,8 +30,8 @@ func (e *Enforcer) Client(user, clientID string) *Client {
 	return c
 }
 
-// Charge takes units, bytes of Produce and Fetch, from the balance, which may go below zero, and gives the
-// throttle that pays the whole debt.
+// Charge takes units, bytes of Produce and Fetch, from the balance, which may go
+// below zero, and gives the throttle that pays the whole debt.
 func (c *Client) Charge(k Kind, n int, now time.Time) Throttle {
 	b := c.bucket(k)
 	if b == nil {
@@ -46,7 +46,7 @@ func (c *Client) Charge(k Kind, n int, now time.Time) Throttle {
 func (c *Client) Take(k Kind, want int, now time.Time) Grant {
 	g := Grant{Bytes: max(want, 0)}
 	if b := c.bucket(k); b != nil {
-		g = b.take(&c.turn, g.Bytes, c.enforcer.clock.ticks(now))
+		g = b.take(&c.turn, g.Bytes, c.clock.ticks(now))
 	}
 	g.client, g.kind = c, k
 	return g

@@ -244,6 +244,23 @@ func sweepAll(e *Enforcer, now time.Time) {
 	}
 }
 
+// TestSweepKeepsWhoIsMuted: a connection that has not ended its mute is not idle,
+// however long it takes.
+func TestSweepKeepsWhoIsMuted(t *testing.T) {
+	e := newKafka()
+	now := e.clock.start.Add(time.Minute)
+	giveAt(t, e, now, "user", kafka.ProducerByteRate, 1000)
+	c := e.Client("u", "c")
+	m := c.Mute(c.Charge(Produce, 20_000, now))
+	for _, left := range []int{2, 1} { // with the default's
+		sweepAll(e, now.Add(3*time.Hour))
+		if got := len(e.accounts.all); got != left {
+			t.Errorf("%d accounts, want %d", got, left)
+		}
+		m.Done()
+	}
+}
+
 // TestSweepKeepsWhoIsNamed: a setting stays, however long nobody uses it.
 func TestSweepKeepsWhoIsNamed(t *testing.T) {
 	e := newEnforcer()
