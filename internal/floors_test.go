@@ -33,6 +33,7 @@ var floors = map[string]int{
 	"kaasd/internal/storage/vfs":     2,
 
 	"kaasd/internal/metadata": 3,
+	"kaasd/internal/group":    3,
 
 	"kaasd/internal/handlers": 4,
 	"kaasd/internal/admin":    4,

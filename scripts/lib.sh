@@ -83,12 +83,28 @@ class_of() {
     topics) echo org.apache.kafka.tools.TopicCommand ;;
     console-producer) echo org.apache.kafka.tools.ConsoleProducer ;;
     console-consumer) echo org.apache.kafka.tools.consumer.ConsoleConsumer ;;
+    consumer-groups) echo org.apache.kafka.tools.consumer.group.ConsumerGroupCommand ;;
+    groups) echo org.apache.kafka.tools.GroupsCommand ;;
     producer-perf) echo org.apache.kafka.tools.ProducerPerformance ;;
     get-offsets) echo org.apache.kafka.tools.GetOffsetShell ;;
     delete-records) echo org.apache.kafka.tools.DeleteRecordsCommand ;;
     api-versions) echo org.apache.kafka.tools.BrokerApiVersionsCommand ;;
     dump-log) case $1 in 4.[0-2].*) echo kafka.tools.DumpLogSegments ;; *) echo org.apache.kafka.tools.DumpLogSegments ;; esac ;;
     cluster) echo org.apache.kafka.tools.ClusterTool ;;
+    leader-election) echo org.apache.kafka.tools.LeaderElectionCommand ;;
+    reassign-partitions) echo org.apache.kafka.tools.reassign.ReassignPartitionsCommand ;;
+    log-dirs) echo org.apache.kafka.tools.LogDirsCommand ;;
+    features) echo org.apache.kafka.tools.FeatureCommand ;;
+    metadata-quorum) echo org.apache.kafka.tools.MetadataQuorumCommand ;;
+    transactions) echo org.apache.kafka.tools.TransactionsCommand ;;
+    consumer-perf) echo org.apache.kafka.tools.ConsumerPerformance ;;
+    verifiable-producer) echo org.apache.kafka.tools.VerifiableProducer ;;
+    verifiable-consumer) echo org.apache.kafka.tools.VerifiableConsumer ;;
+    e2e-latency) echo org.apache.kafka.tools.EndToEndLatency ;;
+    client-metrics) echo org.apache.kafka.tools.ClientMetricsCommand ;;
+    share-groups) echo org.apache.kafka.tools.consumer.group.ShareGroupCommand ;;
+    streams-groups) echo org.apache.kafka.tools.streams.StreamsGroupCommand ;; # since 4.2
+    delegation-tokens) echo org.apache.kafka.tools.DelegationTokenCommand ;;
     *) echo "no such tool: $2" >&2; return 2 ;;
   esac
 }

@@ -103,6 +103,7 @@ func (d *demo) config(credentials string) broker.Config {
 	c.Listeners = []server.Listener{{Name: "SASL_PLAINTEXT", Protocol: server.SASLPlaintext, Address: "127.0.0.1:0", Host: "127.0.0.1"}}
 	c.HTTP.Listen = "127.0.0.1:0"
 	c.CredentialsFile = credentials
+	c.Properties["group.initial.rebalance.delay.ms"] = "0" // nobody else is about to come
 	return c
 }
 

@@ -74,6 +74,7 @@ func (d *daemon) run(ctx context.Context) error {
 	d.set.Build = thisBuild().ofBroker()
 	liveIn(d.set.MemoryLimit, d.app.variables())
 	d.notices()
+	d.set.Level = &d.level
 	b, err := broker.New(d.set.Config, d.log)
 	if err != nil {
 		return startError(err)

@@ -11,6 +11,7 @@ import (
 
 	"kaasd/internal/admin"
 	"kaasd/internal/credstore"
+	"kaasd/internal/group"
 	"kaasd/internal/handlers"
 	"kaasd/internal/metadata"
 	"kaasd/internal/quota"
@@ -30,6 +31,7 @@ type Broker struct {
 	folder      vfs.FS // what the data folder is on
 	store       *segment.Store
 	metadata    *metadata.Store
+	groups      *group.Coordinator
 	quotas      *quota.Enforcer
 	handlers    *handlers.Handlers
 	server      *server.Server

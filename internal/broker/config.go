@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"go.uber.org/zap"
+
 	"kaasd/internal/admin"
 	"kaasd/internal/kafka"
 	"kaasd/internal/quota"
@@ -48,6 +50,9 @@ type Config struct {
 	Properties map[string]string
 
 	LogLevel string // log.level: debug, info, warn, error; live
+	// Level is that of the log that the broker is given; nil when it cannot
+	// change.
+	Level *zap.AtomicLevel
 
 	// ShutdownDelay is how long everything is still served, while
 	// unready, after the broker is asked to stop (shutdown.delay).

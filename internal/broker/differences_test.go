@@ -8,6 +8,10 @@ var differencesOfKafka = []difference{
 	{"alter-duplicate-entity", []int{1}, "an entity that is named twice has none of its entries applied"},
 	{"alter-names-not-utf8", []int{0, 1}, "names are kept byte for byte"},
 	{"alter-values-connection-tiny", []int{0, 1}, "a rate of whole numbers that rounds to zero would shut the address out"},
+	{"configs-broker", []int{0, 1, 2, 3, 4, 6}, "properties of followers and thread pools are not here"},
+	{"configs-broker-faults", []int{1, 2, 4}, "a broker property that is not known is refused, not stored"},
+	{"configs-topic-describe-all", []int{2}, "only what is honoured is listed"},
+	{"configs-topic-incremental", []int{4, 5, 6, 7, 9}, "logs are not compacted"},
 	{"scram-duplicate-two-mechanisms", []int{0, 1}, "both mechanisms of a user may be set at once, as KIP-554 says"},
 	{"scram-empty-password", []int{0}, "an empty salted password is an unacceptable credential, not an unknown error"},
 }

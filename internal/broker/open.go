@@ -3,6 +3,7 @@ package broker
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"go.uber.org/zap"
@@ -83,6 +84,9 @@ func (b *Broker) openStorage() error {
 	}
 	b.openQuotas()
 	b.settleLogs()
+	if err := b.openGroups(); err != nil {
+		return err
+	}
 	b.reg.MustRegister(newLogSizes(b.sizes))
 	return nil
 }
@@ -94,7 +98,7 @@ func (b *Broker) checkMetadata(log storage.Log) error {
 		return nil
 	}
 	for _, p := range b.store.Partitions() {
-		if p.TopicPartition != metadata.LogPartition {
+		if !p.IsOwn() {
 			return fmt.Errorf("data folder %s: %s is empty, but there are logs of topics, such as %s (put it back from a copy, or start on another folder)",
 				b.cfg.DataDir, metadata.LogPartition, p.TopicPartition)
 		}
@@ -110,7 +114,7 @@ func (b *Broker) checkMetadata(log storage.Log) error {
 func (b *Broker) settleLogs() {
 	image := b.metadata.Image()
 	for _, p := range b.store.Partitions() {
-		if p.TopicPartition == metadata.LogPartition {
+		if p.IsOwn() {
 			continue
 		}
 		if t, ok := image.Topic(p.Topic); ok && (t.ID == p.ID || p.ID.IsZero()) {
@@ -138,6 +142,7 @@ func (b *Broker) openHandlers() error {
 	}
 	o := handlers.DefaultOptions()
 	o.NodeID, o.ClusterID, o.Mechanisms, o.MaxRequest = b.cfg.NodeID, b.store.ClusterID(), b.cfg.SASLMechanisms, b.cfg.Network.MaxRequest
+	o.LogDir = b.logDir()
 	for _, l := range b.cfg.Listeners {
 		if l.Protocol.SASL() {
 			o.SASLListeners = append(o.SASLListeners, l.Name)
@@ -147,11 +152,22 @@ func (b *Broker) openHandlers() error {
 		return err
 	}
 	b.handlers = handlers.New(o, handlers.Collaborators{
-		Metadata: b.metadata, Store: b.store, Quotas: b.quotas, Authorizer: authorizer,
-		Secrets: secrets{b.metadata, b.credentials}, Credentials: b.credentials.Snapshot,
+		Metadata: b.metadata, Store: b.store, Groups: b.groups, Quotas: b.quotas, Authorizer: authorizer,
+		Secrets: secrets{b.metadata, b.credentials}, Credentials: b.credentials.Snapshot, LogLevel: b.cfg.Level,
 		CloseSessions: func(match func(server.Session) bool) { b.server.CloseSessions(match) },
 	}, b.log, b.reg)
 	return nil
+}
+
+// logDir is the data folder by its whole path.
+func (b *Broker) logDir() string {
+	if b.cfg.DataDir == InMemory {
+		return InMemory
+	}
+	if whole, err := filepath.Abs(b.cfg.DataDir); err == nil {
+		return whole
+	}
+	return b.cfg.DataDir
 }
 
 // authorizer is who may do what. With one, it follows the ACLs of the metadata.

@@ -92,8 +92,8 @@ func stepsOf(all []difference, story string) map[int]bool {
 // are our own.
 func TestStoriesOfTheKafkaModel(t *testing.T) {
 	all := stories(t)
-	if len(all) != 74 {
-		t.Fatalf("%d stories, want 74", len(all))
+	if len(all) != 78 {
+		t.Fatalf("%d stories, want 78", len(all))
 	}
 	for _, s := range all {
 		t.Run(s.Name, func(t *testing.T) { s.play(t, kafkaModel, differencesOfKafka) })

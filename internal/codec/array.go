@@ -122,6 +122,57 @@ func Struct[T any, P Walker[T]](c *Cursor, name, kind string, v *T, about string
 	}
 }
 
+// NullStruct is a struct that may be null, which is nil: a byte before it says
+// whether it is there.
+func NullStruct[T any, P Walker[T]](c *Cursor, name, kind string, v **T, about string) {
+	switch c.mode {
+	case encoding:
+		if *v == nil {
+			c.buf = append(c.buf, absent)
+			return
+		}
+		c.buf = append(c.buf, present)
+		walk(c, P(*v))
+	case decoding:
+		decodeNullStruct[T, P](c, name, kind, v, about)
+	default:
+		*v = new(T)
+		outer := c.open(Field{Name: name, Type: kind, About: about, nullable: true})
+		walk(c, P(*v))
+		c.close(outer)
+	}
+}
+
+// What stands before a struct that may be null. Every number below zero is
+// null and every other one is not; these two are written.
+const (
+	absent  = 0xff
+	present = 1
+)
+
+func decodeNullStruct[T any, P Walker[T]](c *Cursor, name, kind string, v **T, about string) {
+	at := c.off
+	b := c.take(name, 1)
+	if b == nil {
+		return
+	}
+	isNull := int8(b[0]) < 0
+	if c.trace != nil {
+		node := c.trace.begin(c, Node{Name: name, Type: kind, About: about, Null: isNull})
+		node.Offset = c.base + at
+		c.trace.leaf(c, 1, Node{Name: "present", Type: "int8", Value: int8(b[0])})
+		defer c.trace.close(c)
+	}
+	if isNull || !c.spend(at, name, int(unsafe.Sizeof(**v))) {
+		*v = nil
+		return
+	}
+	*v = new(T)
+	c.push(name)
+	walk(c, P(*v))
+	c.pop()
+}
+
 // count reads the length of an array whose elements take size bytes of
 // memory each.
 func (c *Cursor) count(name string, since int16, size int) int {
@@ -148,33 +199,75 @@ func (c *Cursor) putCount(n int, isNil bool, since int16) {
 
 // Int32s is an array of int32 that may not be null.
 func (c *Cursor) Int32s(name string, v *[]int32, about string) {
+	c.NullInt32s(name, never, v, about)
+}
+
+// NullInt32s is an array of int32 that may be null, which is nil, from version
+// since on.
+func (c *Cursor) NullInt32s(name string, since int16, v *[]int32, about string) {
 	switch c.mode {
 	case encoding:
-		c.putCount(len(*v), *v == nil, never)
+		c.putCount(len(*v), *v == nil, since)
 		for _, x := range *v {
 			c.buf = binary.BigEndian.AppendUint32(c.buf, uint32(x))
 		}
 	case decoding:
-		c.decodeInt32s(name, v, about)
+		c.decodeInt32s(name, since, v, about)
 	default:
 		*v = make([]int32, 1)
-		c.declare(Field{Name: name, Type: "[]int32", About: about})
+		c.declare(Field{Name: name, Type: "[]int32", About: about, nullable: c.Version >= since})
 	}
 }
 
-func (c *Cursor) decodeInt32s(name string, v *[]int32, about string) {
+func (c *Cursor) decodeInt32s(name string, since int16, v *[]int32, about string) {
 	at := c.off
-	n := c.count(name, never, 4)
-	b := c.take(name, 4*n)
+	n := c.count(name, since, 4)
+	b := c.take(name, 4*max(n, 0))
+	if b == nil {
+		return
+	}
+	if n == null {
+		*v = nil
+	} else {
+		*v = grow(*v, n)
+	}
+	for i := range *v {
+		(*v)[i] = int32(binary.BigEndian.Uint32(b[4*i:]))
+	}
+	if c.trace != nil {
+		c.trace.int32s(c, at, n, *v, Node{Name: name, Type: "[]int32", About: about})
+	}
+}
+
+// Int8s is an array of int8 that may not be null.
+func (c *Cursor) Int8s(name string, v *[]int8, about string) {
+	switch c.mode {
+	case encoding:
+		c.putCount(len(*v), false, never)
+		for _, x := range *v {
+			c.buf = append(c.buf, byte(x))
+		}
+	case decoding:
+		c.decodeInt8s(name, v, about)
+	default:
+		*v = make([]int8, 1)
+		c.declare(Field{Name: name, Type: "[]int8", About: about})
+	}
+}
+
+func (c *Cursor) decodeInt8s(name string, v *[]int8, about string) {
+	at := c.off
+	n := c.count(name, never, 1)
+	b := c.take(name, n)
 	if b == nil {
 		return
 	}
 	*v = grow(*v, n)
 	for i := range *v {
-		(*v)[i] = int32(binary.BigEndian.Uint32(b[4*i:]))
+		(*v)[i] = int8(b[i])
 	}
 	if c.trace != nil {
-		c.trace.int32s(c, at, *v, Node{Name: name, Type: "[]int32", About: about})
+		c.trace.int8s(c, at, *v, Node{Name: name, Type: "[]int8", About: about})
 	}
 }
 

@@ -2,6 +2,7 @@ package codec
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
 )
@@ -15,6 +16,19 @@ func Decode(body []byte, version int16, flexible bool, m Message, budget int) er
 	c.buf, c.budget = body, budget
 	walk(c, m)
 	return c.failure()
+}
+
+// Encode appends a body, without a frame around it, as Decode reads it. Records
+// must be bytes, not sources.
+func Encode(to []byte, version int16, flexible bool, m Message) ([]byte, error) {
+	c := newCursor(encoding, version, flexible)
+	defer c.free()
+	c.buf = to
+	walk(c, m)
+	if len(c.parts) > 0 {
+		return nil, errors.New("encode a body: its records are not bytes")
+	}
+	return c.buf, c.failure()
 }
 
 // EncodeResponse makes the frame of an answer. headerFlexible is false for

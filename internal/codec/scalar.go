@@ -65,6 +65,23 @@ func (c *Cursor) Int16(name string, v *int16, about string) {
 	}
 }
 
+// Uint16 is two bytes without a sign.
+func (c *Cursor) Uint16(name string, v *uint16, about string) {
+	switch c.mode {
+	case encoding:
+		c.buf = binary.BigEndian.AppendUint16(c.buf, *v)
+	case decoding:
+		if b := c.take(name, 2); b != nil {
+			*v = binary.BigEndian.Uint16(b)
+			if c.trace != nil {
+				c.trace.leaf(c, 2, Node{Name: name, Type: "uint16", Value: *v, About: about})
+			}
+		}
+	default:
+		c.declare(Field{Name: name, Type: "uint16", About: about})
+	}
+}
+
 // ErrorCode is an int16 whose meaning is told in the tree.
 func (c *Cursor) ErrorCode(name string, v *kafka.Code, about string) {
 	c.Int16(name, (*int16)(v), about)

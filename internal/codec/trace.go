@@ -143,12 +143,21 @@ func (t *trace) records(c *Cursor, at int, b []byte, node Node) {
 	t.close(c)
 }
 
-func (t *trace) int32s(c *Cursor, at int, v []int32, node Node) {
+func (t *trace) int32s(c *Cursor, at, n int, v []int32, node Node) {
+	numbers(t, c, at, n, 4, v, "int32", node)
+}
+
+func (t *trace) int8s(c *Cursor, at int, v []int8, node Node) {
+	numbers(t, c, at, len(v), 1, v, "int8", node)
+}
+
+// numbers adds an array of n numbers of size bytes each.
+func numbers[T any](t *trace, c *Cursor, at, n, size int, v []T, kind string, node Node) {
 	opened := t.begin(c, node)
-	opened.Offset, opened.Value = c.base+at, Count(len(v))
-	t.length(c, at, len(v), c.off-at-4*len(v))
+	opened.Offset, opened.Value, opened.Null = c.base+at, Count(n), n == null
+	t.length(c, at, n, c.off-at-size*len(v))
 	for i, x := range v {
-		t.add(Node{Name: elementName(node.Name, i), Type: "int32", Value: x, Offset: c.base + c.off - 4*(len(v)-i), Size: 4})
+		t.add(Node{Name: elementName(node.Name, i), Type: kind, Value: x, Offset: c.base + c.off - size*(len(v)-i), Size: size})
 	}
 	t.close(c)
 }

@@ -14,7 +14,7 @@ func (h *Handlers) alterConfigs(c *call, req *message.AlterConfigsRequest) (*mes
 	var edits []configEdit
 	for _, asked := range req.Resources {
 		r := configResource{asked.ResourceType, asked.ResourceName}
-		edits = append(edits, configEdit{r, func(m *metadata.Image) (map[string]string, error) { return r.replace(m, asked.Configs) }})
+		edits = append(edits, configEdit{resource: r, next: func(m *metadata.Image) (map[string]string, error) { return r.replace(m, asked.Configs) }})
 	}
 	faults := c.alterAll(edits, req.ValidateOnly)
 	resp := &message.AlterConfigsResponse{Responses: []message.AlterConfigsResponseResource{}}
@@ -47,6 +47,8 @@ func (r configResource) replace(m *metadata.Image, asked []message.AlterConfigsC
 type configEdit struct {
 	resource configResource
 	next     func(m *metadata.Image) (map[string]string, error)
+	// live, when set, makes the edit instead, of what is not in the metadata.
+	live func() error
 }
 
 // altered is an edit that goes into the commit, for the log.
@@ -70,6 +72,9 @@ func (c *call) alterAll(edits []configEdit, validateOnly bool) []error {
 				faults[i] = kafka.Errorf(kafka.InvalidRequest, "a resource may be named once, %q is named %d times", e.resource.name, times[e.resource])
 				continue
 			}
+			if e.live != nil {
+				continue
+			}
 			var a altered
 			if a, faults[i] = c.alterOne(d, e); faults[i] == nil {
 				done = append(done, a)
@@ -79,13 +84,23 @@ func (c *call) alterAll(edits []configEdit, validateOnly bool) []error {
 	}
 	if validateOnly {
 		_ = c.h.Metadata.Try(plan)
-		return faults
+		return alterLive(edits, faults)
 	}
 	if _, err := c.update(plan); err != nil {
 		return failed(faults, err)
 	}
 	for _, a := range done {
 		c.h.log.Info("configs changed", append(c.who(), zap.Stringer("resource", a.resource), zap.Any("old", a.old), zap.Any("new", a.new))...)
+	}
+	return alterLive(edits, faults)
+}
+
+// alterLive makes the edits of what is not in the metadata.
+func alterLive(edits []configEdit, faults []error) []error {
+	for i, e := range edits {
+		if e.live != nil && faults[i] == nil {
+			faults[i] = e.live()
+		}
 	}
 	return faults
 }

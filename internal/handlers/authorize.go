@@ -9,6 +9,7 @@ var grantable = map[kafka.ResourceType][]kafka.Operation{
 		kafka.OpAlterConfigs, kafka.OpIdempotentWrite},
 	kafka.ResourceTopic: {kafka.OpRead, kafka.OpWrite, kafka.OpCreate, kafka.OpDelete, kafka.OpAlter, kafka.OpDescribe,
 		kafka.OpDescribeConfigs, kafka.OpAlterConfigs},
+	kafka.ResourceGroup: {kafka.OpRead, kafka.OpDelete, kafka.OpDescribe, kafka.OpDescribeConfigs, kafka.OpAlterConfigs},
 }
 
 // clusterOperations are those on the cluster, shown to who may describe it.

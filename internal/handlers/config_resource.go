@@ -10,9 +10,11 @@ import (
 // The types of config resources (KIP-133, KIP-412), by their numbers in the
 // protocol. They are not those of ACLs.
 const (
-	configTopic        = 2
-	configBroker       = 4
-	configBrokerLogger = 8
+	configTopic         = 2
+	configBroker        = 4
+	configBrokerLogger  = 8
+	configClientMetrics = 16
+	configGroup         = 32
 )
 
 // configResource is a resource that has configs, as a request names it.
@@ -23,8 +25,11 @@ type configResource struct {
 
 // acl is the resource that the right to see or alter the configs is asked on.
 func (r configResource) acl() kafka.Resource {
-	if r.kind == configTopic {
+	switch r.kind {
+	case configTopic:
 		return kafka.TopicResource(r.name)
+	case configGroup:
+		return kafka.GroupResource(r.name)
 	}
 	return kafka.Cluster
 }
@@ -53,8 +58,18 @@ func (h *Handlers) checkBroker(name string, all bool) error {
 	return nil
 }
 
+// fixed says why resources of a type have nothing that could be altered.
+var fixed = map[int8]string{
+	configBrokerLogger:  "the level of the log is changed by IncrementalAlterConfigs, where it can be: log.level gives it when the broker starts",
+	configClientMetrics: "metrics of clients are not collected here, so that there is nothing to subscribe to",
+	configGroup:         "groups have no configs of their own here: the broker's group.* properties hold for all of them",
+}
+
 // noConfigs is the refusal of a type that has no configs here.
 func noConfigs(kind int8) error {
+	if why, known := fixed[kind]; known {
+		return kafka.Errorf(kafka.InvalidRequest, "%s", why)
+	}
 	return kafka.Errorf(kafka.InvalidRequest, "resources of type %d have no configs here: topics (2) and brokers (4) have", kind)
 }
 

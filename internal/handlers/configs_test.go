@@ -8,10 +8,12 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"go.uber.org/zap"
 
 	"kaasd/internal/codec/message"
 	"kaasd/internal/kafka"
 	"kaasd/internal/metadata"
+	"kaasd/internal/storage/vfs"
 )
 
 // operation is "retention.ms=5" (set), "-retention.ms" (delete), "x+=y"
@@ -265,5 +267,82 @@ func TestDescribeConfigsInFull(t *testing.T) {
 	want := message.DescribeConfigsResponseConfig{Name: "log.retention.ms", ConfigSource: 5, ConfigType: 5, Synonyms: []message.DescribeConfigsResponseSynonym{}}
 	if diff := cmp.Diff(want, broker.Results[0].Configs[0]); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestConfigsEndWithTheirTopic: a topic of the same name begins with none, at
+// once and after restarts.
+func TestConfigsEndWithTheirTopic(t *testing.T) {
+	fs := vfs.Memory()
+	overrides := func(r *rig) map[string]string {
+		topic, ok := r.Metadata.Image().Topic("a")
+		if !ok {
+			t.Fatal("the topic is not there")
+		}
+		return topic.Configs
+	}
+	r := newRig(t, onDisk(fs))
+	first := r.topic("a", 1, "retention.ms", "1000")
+	r.commit(metadata.TopicConfigsSet{ID: first.ID, Configs: map[string]string{"retention.ms": "2000", "segment.ms": "7"}})
+	r.stop()
+	r = newRig(t, onDisk(fs))
+	if got := overrides(r); len(got) != 2 {
+		t.Errorf("after a restart: %v", got)
+	}
+	r.commit(metadata.TopicDeleted{ID: first.ID})
+	r.stop()
+	r = newRig(t, onDisk(fs))
+	r.topic("a", 1)
+	if got := overrides(r); len(got) != 0 {
+		t.Errorf("made again: %v", got)
+	}
+	r.stop()
+	if got := overrides(newRig(t, onDisk(fs))); len(got) != 0 {
+		t.Errorf("made again, after a restart: %v", got)
+	}
+}
+
+// TestLogLevel: the level of the log is a config, in force at once.
+func TestLogLevel(t *testing.T) {
+	r := newRig(t)
+	level := zap.NewAtomicLevelAt(zap.InfoLevel)
+	r.LogLevel = &level
+	p := r.connect(plainListener)
+	alter := func(validateOnly bool, name string, ops ...string) kafka.Code {
+		resp := new(message.IncrementalAlterConfigsResponse)
+		p.get(kafka.KeyIncrementalAlterConfigs, 1, &message.IncrementalAlterConfigsRequest{
+			Resources: []message.IncrementalAlterConfigsResource{increment(configBrokerLogger, name, ops...)}, ValidateOnly: validateOnly}, resp)
+		return resp.Responses[0].ErrorCode
+	}
+	for _, c := range []struct {
+		validateOnly bool
+		name, op     string
+		want         kafka.Code
+		level        string
+	}{
+		{false, "1", "root=DEBUG", 0, "DEBUG"},
+		{true, "1", "root=ERROR", 0, "DEBUG"},
+		{false, "1", "root= warn ", 0, "WARN"},
+		{false, "1", "root=TRACE", 40, "WARN"},
+		{false, "1", "root", 42, "WARN"},
+		{false, "1", "-root", 42, "WARN"},
+		{false, "1", "root+=DEBUG", 42, "WARN"},
+		{false, "1", "kafka=DEBUG", 40, "WARN"},
+		{false, "2", "root=DEBUG", 42, "WARN"},
+		{false, "", "root=DEBUG", 42, "WARN"},
+	} {
+		if got := alter(c.validateOnly, c.name, c.op); got != c.want || level.Level().CapitalString() != c.level {
+			t.Errorf("%s of %q: got %v and %s, want %v and %s", c.op, c.name, got, level, c.want, c.level)
+		}
+	}
+	resp := new(message.DescribeConfigsResponse)
+	p.get(kafka.KeyDescribeConfigs, 4, &message.DescribeConfigsRequest{Resources: []message.DescribeConfigsResource{{ResourceType: configBrokerLogger, ResourceName: "1"}}}, resp)
+	want := []message.DescribeConfigsResponseConfig{{Name: "root", Value: ptr("WARN"), ConfigSource: 6, ConfigType: 2, Synonyms: []message.DescribeConfigsResponseSynonym{}}}
+	if diff := cmp.Diff(want, resp.Results[0].Configs); diff != "" {
+		t.Error(diff)
+	}
+	r.Authorizer = only{}
+	if got := alter(false, "1", "root=DEBUG"); got != kafka.ClusterAuthorizationFailed || level.Level() != zap.WarnLevel {
+		t.Errorf("without the right: %v, %s", got, level)
 	}
 }

@@ -9,8 +9,8 @@ import (
 )
 
 // DescribeConfigs (key 32, KIP-133, KIP-226, KIP-569): v1-4, flexible from v4.
-// Topics and brokers have configs; loggers are answered with none, because
-// kaasd has no levels of their own.
+// Topics and brokers have configs, and the log has a level; groups and clients'
+// metrics are answered with none, because nothing of theirs can be altered here.
 func (h *Handlers) describeConfigs(c *call, req *message.DescribeConfigsRequest) (*message.DescribeConfigsResponse, error) {
 	resp := &message.DescribeConfigsResponse{Results: []message.DescribeConfigsResponseResult{}}
 	for _, asked := range req.Resources {
@@ -34,20 +34,26 @@ func describeResult(asked message.DescribeConfigsResource, code kafka.Code, text
 // configsOf are the configs of a resource that the caller may see.
 func (c *call) configsOf(r configResource) ([]metadata.Entry, error) {
 	switch r.kind {
-	case configTopic, configBroker, configBrokerLogger:
+	case configTopic, configBroker, configBrokerLogger, configClientMetrics, configGroup:
 	default:
 		return nil, noConfigs(r.kind)
 	}
 	if err := c.allow(kafka.OpDescribeConfigs, r.acl()); err != nil {
 		return nil, err
 	}
-	if r.kind == configTopic {
+	switch r.kind {
+	case configTopic:
 		return c.topicConfigs(r.name)
+	case configClientMetrics, configGroup:
+		return nil, nil
 	}
-	if err := c.h.checkBroker(r.name, r.kind == configBroker); err != nil || r.kind == configBrokerLogger {
+	if err := c.h.checkBroker(r.name, r.kind == configBroker); err != nil {
 		return nil, err
 	}
-	if r.name == "" {
+	switch {
+	case r.kind == configBrokerLogger:
+		return c.h.levelEntries(), nil
+	case r.name == "":
 		return c.image.ClusterConfigs(), nil
 	}
 	return c.image.BrokerConfigs(), nil

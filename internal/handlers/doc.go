@@ -31,6 +31,11 @@
 //	fetchSessions  what consumers read (KIP-227)
 //	producerIDs    what is left of the reserved block
 //
+// Joins and syncs of group members wait for other members. Like a fetch that
+// waits for records they park their connection, and a peer that goes away, or
+// the stop of the server, ends the wait; what becomes of the member is the
+// group's business.
+//
 // Otherwise Handlers has collaborators and no state that outlives a request,
 // so that all of it may be called together.
 //

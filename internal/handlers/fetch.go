@@ -1,6 +1,8 @@
 package handlers
 
 import (
+	"slices"
+
 	"kaasd/internal/codec"
 	"kaasd/internal/codec/message"
 	"kaasd/internal/kafka"
@@ -104,9 +106,28 @@ func (f *fetching) read(limit int) {
 			f.failed = true
 			w.out = message.FetchResponsePartition{
 				PartitionIndex: w.number, HighWatermark: -1, LastStableOffset: -1, LogStartOffset: -1, PreferredReadReplica: -1,
+				CurrentLeader: f.leader(w),
 			}
 		}
 	}
+}
+
+// leader is who leads a partition now, for those who know an older leader
+// (KIP-951): this broker, whose address stands once in the answer.
+func (f *fetching) leader(w *want) *message.LeaderIDAndEpoch {
+	if f.c.header.Version < 16 || kafka.CodeOf(w.failure) != kafka.FencedLeaderEpoch {
+		return nil
+	}
+	return &message.LeaderIDAndEpoch{LeaderID: int32(f.h.NodeID), LeaderEpoch: w.log.Offsets().Epoch}
+}
+
+// endpoints are the addresses of the leaders that the partitions tell.
+func (f *fetching) endpoints(told []message.FetchResponsePartition) []message.NodeEndpoint {
+	if !slices.ContainsFunc(told, func(p message.FetchResponsePartition) bool { return p.CurrentLeader != nil }) {
+		return nil
+	}
+	host, port := f.c.address()
+	return []message.NodeEndpoint{{NodeID: int32(f.h.NodeID), Host: host, Port: port}}
 }
 
 func (f *fetching) readOne(w *want, left int) error {
@@ -206,6 +227,7 @@ func (f *fetching) response() *message.FetchResponse {
 		t := &resp.Responses[len(resp.Responses)-1]
 		t.Partitions = all[len(all)-1-len(t.Partitions):]
 	}
+	resp.NodeEndpoints = f.endpoints(all)
 	return resp
 }
 

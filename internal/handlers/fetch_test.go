@@ -15,6 +15,35 @@ import (
 	"kaasd/internal/storage/vfs"
 )
 
+// TestFencedFetchTellsTheLeader: who asks with an epoch that is over is told the
+// current one, and where its leader is, from version 16 on.
+func TestFencedFetchTellsTheLeader(t *testing.T) {
+	fs := vfs.Memory()
+	newRig(t, onDisk(fs)).stop()
+	r := newRig(t, onDisk(fs))
+	id := r.topic("orders", 1).ID
+	p := r.connect(plainListener)
+	for _, version := range []int16{12, 15, 16, 18} {
+		req := fetchFrom("orders", id, 0, 0)
+		req.Topics[0].Partitions[0].CurrentLeaderEpoch = r.epochOf(t, "orders") - 1
+		resp := new(message.FetchResponse)
+		p.get(kafka.KeyFetch, version, req, resp)
+		leader, endpoints := resp.Responses[0].Partitions[0].CurrentLeader, resp.NodeEndpoints
+		if version < 16 {
+			if leader != nil || endpoints != nil {
+				t.Errorf("v%d: told %v, %v", version, leader, endpoints)
+			}
+			continue
+		}
+		if leader == nil || *leader != (message.LeaderIDAndEpoch{LeaderID: 1, LeaderEpoch: r.epochOf(t, "orders")}) {
+			t.Errorf("v%d: leader %+v", version, leader)
+		}
+		if diff := cmp.Diff([]message.NodeEndpoint{{NodeID: 1, Host: "inside", Port: 9092}}, endpoints); diff != "" {
+			t.Errorf("v%d: %s", version, diff)
+		}
+	}
+}
+
 func TestFetchCodes(t *testing.T) {
 	fs := vfs.Memory()
 	newRig(t, onDisk(fs)).stop() // the next start has epoch 1

@@ -8,6 +8,7 @@ import (
 
 	"kaasd/internal/auth"
 	"kaasd/internal/credstore"
+	"kaasd/internal/group"
 	"kaasd/internal/kafka"
 	"kaasd/internal/metadata"
 	"kaasd/internal/quota"
@@ -19,6 +20,8 @@ import (
 type Options struct {
 	NodeID    kafka.BrokerID
 	ClusterID string
+	// LogDir is the folder that holds the logs, as clients are told.
+	LogDir string
 	// Mechanisms are the SASL mechanisms offered, in order
 	// (sasl.enabled.mechanisms).
 	Mechanisms []string
@@ -48,17 +51,23 @@ type Logs interface {
 	// Epoch is the leader epoch of every log since this start; it is higher
 	// than that of the start before.
 	Epoch() int32
+	// Disk is how large the disk below the logs is and how much of it is
+	// free, in bytes.
+	Disk() (total, free int64, err error)
 }
 
 // Collaborators are the rooms that the handlers speak with.
 type Collaborators struct {
 	Metadata   *metadata.Store
 	Store      Logs
+	Groups     *group.Coordinator
 	Quotas     *quota.Enforcer
 	Authorizer auth.Authorizer
 	Secrets    auth.Secrets
 	// Credentials is the credentials file's content as it is now.
 	Credentials func() *credstore.Snapshot
+	// LogLevel is that of the log; nil when it cannot change.
+	LogLevel *zap.AtomicLevel
 	// CloseSessions ends the connections whose session matches.
 	CloseSessions func(match func(server.Session) bool)
 }

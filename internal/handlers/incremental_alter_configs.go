@@ -25,7 +25,11 @@ func (h *Handlers) incrementalAlterConfigs(c *call, req *message.IncrementalAlte
 	var edits []configEdit
 	for _, asked := range req.Resources {
 		r := configResource{asked.ResourceType, asked.ResourceName}
-		edits = append(edits, configEdit{r, func(m *metadata.Image) (map[string]string, error) { return r.increment(m, asked.Configs) }})
+		e := configEdit{resource: r, next: func(m *metadata.Image) (map[string]string, error) { return r.increment(m, asked.Configs) }}
+		if r.kind == configBrokerLogger {
+			e.live = func() error { return c.alterLoggers(asked, req.ValidateOnly) }
+		}
+		edits = append(edits, e)
 	}
 	faults := c.alterAll(edits, req.ValidateOnly)
 	resp := &message.IncrementalAlterConfigsResponse{Responses: []message.IncrementalAlterConfigsResponseResource{}}

@@ -37,8 +37,8 @@ func newLogs(store storage.Store, meta *metadata.Store, log *zap.Logger, reg pro
 
 // find gives the log of a partition, or UnknownTopicOrPartition.
 func (l *logs) find(t *metadata.Topic, number int32) (*partition, error) {
-	if number < 0 || number >= t.Partitions {
-		return nil, kafka.Errorf(kafka.UnknownTopicOrPartition, "topic %q has no partition %d: it has %d", t.Name, number, t.Partitions)
+	if err := hasPartition(t, number); err != nil {
+		return nil, err
 	}
 	l.mu.RLock()
 	opened := l.byTopic[t.ID]

@@ -31,7 +31,7 @@ func TestTable(t *testing.T) {
 	for _, route := range r.routes.inOrder {
 		lines = append(lines, fmt.Sprintf("%d:%d-%d", route.Key, route.listed, route.high))
 	}
-	want := "0:0-13 1:4-18 2:1-11 3:0-13 17:0-1 18:0-4 19:2-7 20:1-6 21:0-2 22:0-5 23:2-4 29:1-3 30:1-3 31:1-3 32:1-4 33:0-2 36:0-2 37:0-3 44:0-1 48:0-1 49:0-1 50:0-0 51:0-0 60:0-2"
+	want := "0:0-13 1:4-18 2:1-11 3:0-13 8:2-9 9:1-9 10:0-5 11:0-9 12:0-4 13:0-5 14:0-5 15:0-6 16:0-5 17:0-1 18:0-4 19:2-7 20:1-6 21:0-2 22:0-5 23:2-4 29:1-3 30:1-3 31:1-3 32:1-4 33:0-2 34:1-2 35:1-5 36:0-2 37:0-3 42:0-2 43:0-2 44:0-1 45:0-1 46:0-0 47:0-0 48:0-1 49:0-1 50:0-0 51:0-0 55:0-2 57:0-2 60:0-2 61:0-0 74:0-1 75:0-0"
 	if got := strings.Join(lines, " "); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
@@ -86,7 +86,7 @@ func TestApiVersionsOfAnotherAge(t *testing.T) {
 func TestApiVersionsHeaderIsNeverFlexible(t *testing.T) {
 	c := newRig(t).connect(plainListener)
 	frame, err := c.exchange(c.frame(kafka.KeyApiVersions, 3, &message.ApiVersionsRequest{ClientSoftwareName: "a", ClientSoftwareVersion: "1"}))
-	if err != nil || binary.BigEndian.Uint16(frame[4:]) != 0 || frame[6] != 25 { // error 0, then 24 keys
+	if err != nil || binary.BigEndian.Uint16(frame[4:]) != 0 || frame[6] != 46 { // error 0, then 45 keys
 		t.Errorf("got %x, %v", frame[:8], err)
 	}
 }
@@ -96,7 +96,7 @@ func TestUnsupportedRequestsCloseTheConnection(t *testing.T) {
 	for _, c := range []struct {
 		key     kafka.APIKey
 		version int16
-	}{{93, 0}, {500, 0}, {-1, 0}, {4, 0}, {56, 0}, {127, 0}, {0, 2}, {1, 3}, {3, 14}, {8, 2}, {3, -1}, {32767, 3}} {
+	}{{93, 0}, {500, 0}, {-1, 0}, {4, 0}, {56, 0}, {127, 0}, {0, 2}, {1, 3}, {3, 14}, {8, 1}, {3, -1}, {32767, 3}} {
 		t.Run(fmt.Sprintf("%d version %d", c.key, c.version), func(t *testing.T) {
 			frame := binary.BigEndian.AppendUint16(nil, uint16(c.key))
 			frame = binary.BigEndian.AppendUint16(frame, uint16(c.version))

@@ -13,6 +13,7 @@ import (
 	"kaasd/internal/auth"
 	"kaasd/internal/codec/message"
 	"kaasd/internal/credstore"
+	"kaasd/internal/group"
 	"kaasd/internal/kafka"
 	"kaasd/internal/metadata"
 	"kaasd/internal/quota"
@@ -29,6 +30,7 @@ type rig struct {
 	*Handlers
 	t        testing.TB
 	store    *segment.Store
+	groups   *group.Coordinator
 	registry *prometheus.Registry
 	lines    *observer.ObservedLogs
 	users    *credstore.Snapshot
@@ -88,7 +90,7 @@ func newRig(t testing.TB, choose ...func(*setup)) *rig {
 		s.authorizer = followACLs(t, s.superUsers, meta)
 	}
 	r.Handlers = New(s.Options, Collaborators{
-		Metadata: meta, Store: r.store, Authorizer: s.authorizer, Secrets: secretsOf{r, meta},
+		Metadata: meta, Store: r.store, Groups: r.groups, Authorizer: s.authorizer, Secrets: secretsOf{r, meta},
 		Quotas:        r.newQuotas(s, log),
 		Credentials:   func() *credstore.Snapshot { return r.users },
 		CloseSessions: func(match func(server.Session) bool) { r.closed = append(r.closed, match) },
@@ -140,7 +142,24 @@ func (r *rig) open(s setup, log *zap.Logger) *metadata.Store {
 	if err != nil {
 		r.t.Fatal(err)
 	}
+	r.groups = r.openGroups(s, log)
 	return meta
+}
+
+// openGroups has a first rebalance wait for nobody.
+func (r *rig) openGroups(s setup, log *zap.Logger) *group.Coordinator {
+	r.t.Helper()
+	o := group.DefaultOptions()
+	o.InitialDelay, o.Log = 0, group.LogConfig(s.flush)
+	groupLog, err := r.store.Open(group.LogPartition, group.LogID, o.Log)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	groups, err := group.Open(r.t.Context(), groupLog, o, log, r.registry)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return groups
 }
 
 // stop ends the store, so that another rig can have its folder.

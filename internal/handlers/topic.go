@@ -37,6 +37,15 @@ func (c *call) allowTopic(op kafka.Operation, name string, id kafka.TopicID, byI
 	return err
 }
 
+// hasPartition says UnknownTopicOrPartition of a number that a topic does not
+// have.
+func hasPartition(t *metadata.Topic, number int32) error {
+	if number < 0 || number >= t.Partitions {
+		return kafka.Errorf(kafka.UnknownTopicOrPartition, "topic %q has no partition %d: it has %d", t.Name, number, t.Partitions)
+	}
+	return nil
+}
+
 // checkEpoch compares the leader epoch that a client knows with that of the
 // log; -1 is not compared (KIP-320).
 func checkEpoch(known, current int32) error {

@@ -37,6 +37,7 @@ const (
 	KeyDeleteAcls                   APIKey = 31
 	KeyDescribeConfigs              APIKey = 32
 	KeyAlterConfigs                 APIKey = 33
+	KeyAlterReplicaLogDirs          APIKey = 34
 	KeyDescribeLogDirs              APIKey = 35
 	KeySASLAuthenticate             APIKey = 36
 	KeyCreatePartitions             APIKey = 37
@@ -93,6 +94,7 @@ var apiNames = map[APIKey]string{
 	KeyDeleteAcls:                   "DeleteAcls",
 	KeyDescribeConfigs:              "DescribeConfigs",
 	KeyAlterConfigs:                 "AlterConfigs",
+	KeyAlterReplicaLogDirs:          "AlterReplicaLogDirs",
 	KeyDescribeLogDirs:              "DescribeLogDirs",
 	KeySASLAuthenticate:             "SaslAuthenticate",
 	KeyCreatePartitions:             "CreatePartitions",

@@ -65,6 +65,9 @@ var Cluster = Resource{Type: ResourceCluster, Name: "kafka-cluster"}
 // TopicResource is the resource of a topic.
 func TopicResource(name string) Resource { return Resource{Type: ResourceTopic, Name: name} }
 
+// GroupResource is the resource of a consumer group.
+func GroupResource(name string) Resource { return Resource{Type: ResourceGroup, Name: name} }
+
 // String is Kafka's notation, such as TOPIC:orders.
 func (r Resource) String() string { return r.Type.String() + ":" + r.Name }
 

@@ -3,6 +3,7 @@ package kafka
 import (
 	"encoding/base64"
 	"strconv"
+	"strings"
 )
 
 // BrokerID is the number of a broker (node.id).
@@ -18,6 +19,13 @@ type TopicPartition struct {
 func (tp TopicPartition) String() string {
 	return tp.Topic + "-" + strconv.Itoa(int(tp.Partition))
 }
+
+// OwnPrefix begins the names of the logs that a broker keeps for itself. No
+// topic of a client may have such a name.
+const OwnPrefix = "__kaasd_"
+
+// IsOwn says whether the log is one that the broker keeps for itself.
+func (tp TopicPartition) IsOwn() bool { return strings.HasPrefix(tp.Topic, OwnPrefix) }
 
 // TopicID is the UUID of a topic's life: a topic that is deleted and created
 // again has another one (KIP-516). The zero value means none.

@@ -228,6 +228,8 @@ func TestFlushIsRaisedNeverLowered(t *testing.T) {
 func TestBrokerSettings(t *testing.T) {
 	s := openWith(t, Options{NodeID: 3, Properties: map[string]string{"num.partitions": "8", "auto.create.topics.enable": "false"}})
 	want := BrokerSettings{NumPartitions: 8, ReplicationFactor: 1, DeleteTopics: true, FetchMaxBytes: 57671680,
+		Groups: GroupSettings{MinSession: 6 * time.Second, MaxSession: 30 * time.Minute, InitialDelay: 3 * time.Second, MaxSize: math.MaxInt32,
+			Retention: 7 * 24 * time.Hour, RetentionPass: 10 * time.Minute, MaxMetadata: 4096},
 		ConnectionRate: math.MaxInt32, ConnectionRates: map[string]int64{}}
 	if diff := cmp.Diff(want, s.Image().Broker); diff != "" {
 		t.Error(diff)

@@ -64,6 +64,21 @@ func (m *Image) TopicByID(id kafka.TopicID) (*Topic, bool) { return m.byID.get(i
 // Topics are all topics in order of their names. The slice is shared.
 func (m *Image) Topics() []*Topic { return m.topics }
 
+// Gone are the topics that are not there any more in a later image.
+func (m *Image) Gone(next *Image) []*Topic {
+	var gone []*Topic
+	after := next.topics
+	for _, t := range m.topics { // both are in order of the names
+		for len(after) > 0 && after[0].Name < t.Name {
+			after = after[1:]
+		}
+		if len(after) == 0 || after[0].ID != t.ID {
+			gone = append(gone, t)
+		}
+	}
+	return gone
+}
+
 // Partitions is how many partitions all topics have together.
 func (m *Image) Partitions() int { return m.partitions }
 
@@ -78,7 +93,7 @@ func (m *Image) CheckNewTopic(name string) error {
 	if err := kafka.CheckTopicName(name); err != nil {
 		return err
 	}
-	if name == LogPartition.Topic {
+	if strings.HasPrefix(name, kafka.OwnPrefix) {
 		return kafka.Errorf(kafka.InvalidTopic, "topic name %q is kept for the broker itself", name)
 	}
 	if _, ok := m.Topic(name); ok {

@@ -32,6 +32,18 @@ type BrokerSettings struct {
 	// that of each listener, per second.
 	ConnectionRate  int64
 	ConnectionRates map[string]int64
+	Groups          GroupSettings
+}
+
+// GroupSettings are the configs of consumer groups.
+type GroupSettings struct {
+	MinSession    time.Duration // group.min.session.timeout.ms
+	MaxSession    time.Duration // group.max.session.timeout.ms
+	InitialDelay  time.Duration // group.initial.rebalance.delay.ms
+	MaxSize       int           // group.max.size
+	Retention     time.Duration // offsets.retention.minutes
+	RetentionPass time.Duration // offsets.retention.check.interval.ms
+	MaxMetadata   int           // offset.metadata.max.bytes
 }
 
 // topicSettings resolves what is in force for a topic with these overrides.
@@ -80,6 +92,20 @@ func (m *Image) brokerSettings() BrokerSettings {
 		ValidateRecords:   text("log.validate.records") == "true",
 		ConnectionRate:    parseLong(text("max.connection.creation.rate")),
 		ConnectionRates:   m.connectionRates(),
+		Groups:            m.groupSettings(),
+	}
+}
+
+func (m *Image) groupSettings() GroupSettings {
+	number := func(name string) int64 { return parseLong(m.BrokerValue(name)) }
+	return GroupSettings{
+		MinSession:    milliseconds(number("group.min.session.timeout.ms")),
+		MaxSession:    milliseconds(number("group.max.session.timeout.ms")),
+		InitialDelay:  milliseconds(number("group.initial.rebalance.delay.ms")),
+		MaxSize:       int(number("group.max.size")),
+		Retention:     time.Duration(number("offsets.retention.minutes")) * time.Minute,
+		RetentionPass: milliseconds(number("offsets.retention.check.interval.ms")),
+		MaxMetadata:   int(number("offset.metadata.max.bytes")),
 	}
 }
 

@@ -17,6 +17,7 @@ const (
 	FromBrokerDefault Source = 3 // altered for all brokers
 	FromStart         Source = 4 // given when the broker was started
 	FromDefault       Source = 5
+	FromLogger        Source = 6 // the level of a logger
 )
 
 // Value is a value of one config with where it comes from.

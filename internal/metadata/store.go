@@ -54,6 +54,9 @@ func Open(ctx context.Context, log storage.Log, o Options, logger *zap.Logger, r
 // Image is the current image.
 func (s *Store) Image() *Image { return s.image.Load() }
 
+// End is the offset behind the last change.
+func (s *Store) End() int64 { return s.log.Offsets().HighWatermark }
+
 // Subscribe has f called with every new image, before the commit that made it
 // returns, in order, one call at a time. f must not commit.
 func (s *Store) Subscribe(f func(old, new *Image)) {

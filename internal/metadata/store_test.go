@@ -379,3 +379,32 @@ func BenchmarkReplayTenThousand(b *testing.B) {
 		}
 	}
 }
+
+// TestGone finds the topics that are not there any more, also those that were
+// made anew.
+func TestGone(t *testing.T) {
+	s := openWith(t, Options{NodeID: 1})
+	id := func(n byte) kafka.TopicID { return kafka.TopicID{n} }
+	old := commit(t, s, TopicCreated{Name: "a", ID: id(1), Partitions: 1}, TopicCreated{Name: "b", ID: id(2), Partitions: 1},
+		TopicCreated{Name: "c", ID: id(3), Partitions: 1}, TopicCreated{Name: "e", ID: id(4), Partitions: 1})
+	next := commit(t, s, TopicDeleted{ID: id(1)}, TopicDeleted{ID: id(3)}, TopicCreated{Name: "c", ID: id(5), Partitions: 1},
+		TopicCreated{Name: "d", ID: id(6), Partitions: 1}, PartitionsAdded{ID: id(2), Partitions: 2})
+	var gone []string
+	for _, topic := range old.Gone(next) {
+		gone = append(gone, topic.Name)
+	}
+	if diff := cmp.Diff([]string{"a", "c"}, gone); diff != "" || len(old.Gone(old)) != 0 {
+		t.Error(diff)
+	}
+}
+
+// TestOwnNames: topics of clients do not get the names of the broker's logs.
+func TestOwnNames(t *testing.T) {
+	s := openWith(t, Options{NodeID: 1})
+	for _, name := range []string{LogPartition.Topic, "__kaasd_groups", "__kaasd_"} {
+		_, err := s.Commit(t.Context(), TopicCreated{Name: name, ID: kafka.TopicID{1}, Partitions: 1})
+		if kafka.CodeOf(err) != kafka.InvalidTopic {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

@@ -1,9 +1,6 @@
 package quota
 
 import (
-	"strings"
-	"unicode/utf8"
-
 	"github.com/prometheus/client_golang/prometheus"
 
 	"kaasd/internal/kafka"
@@ -115,21 +112,5 @@ func (w *waits) metric(quota string) prometheus.Metric {
 }
 
 func labelsOf(owner kafka.Entity) ownerLabels {
-	return ownerLabels{user: label(owner.User.Name), clientID: label(owner.ClientID.Name)}
-}
-
-// maxLabel is the longest label value, in bytes.
-const maxLabel = 128
-
-// label makes a name of any bytes fit for a label.
-func label(name string) string {
-	name = strings.ToValidUTF8(name, "\uFFFD")
-	if len(name) <= maxLabel {
-		return name
-	}
-	cut := maxLabel - 1
-	for !utf8.RuneStart(name[cut]) {
-		cut--
-	}
-	return name[:cut] + "~"
+	return ownerLabels{user: kafka.Label(owner.User.Name), clientID: kafka.Label(owner.ClientID.Name)}
 }

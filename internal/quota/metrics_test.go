@@ -335,7 +335,7 @@ func TestLabels(t *testing.T) {
 		strings.Repeat("\u00fc", 100):  strings.Repeat("\u00fc", 63) + "~",
 		long[:126] + "\u20ac" + "rest": long[:126] + "~",
 	} {
-		if got := label(in); got != want || len(got) > maxLabel {
+		if got := kafka.Label(in); got != want || len(got) > kafka.MaxLabel {
 			t.Errorf("label of %q: got %q, want %q", in, got, want)
 		}
 	}

@@ -1,6 +1,6 @@
 // Package storage is the partition log as the house sees it: the contracts
-// Store and Log, and nothing that touches a disk. The logs themselves are in
-// storage/segment.
+// Store and Log, what reads a log of changes back (Replay), and nothing that
+// touches a disk. The logs themselves are in storage/segment.
 //
 // What a log promises:
 //

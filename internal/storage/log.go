@@ -107,10 +107,21 @@ type Log interface {
 	// OffsetOutOfRange; below the start changes nothing.
 	DeleteRecords(offset int64) (int64, error)
 
+	// Producers are the idempotent producers that are remembered, by id.
+	Producers() ([]Producer, error)
+
 	Configure(c Config)
 
 	// Size is the bytes of all segments.
 	Size() int64
+}
+
+// Producer is an idempotent producer that has written to a log.
+type Producer struct {
+	ID           int64
+	Epoch        int16
+	LastSequence int32
+	LastWrite    int64 // timestamp of its last batch, ms since the epoch
 }
 
 // Appended says where a batch went.

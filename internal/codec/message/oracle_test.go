@@ -258,6 +258,7 @@ var taggedSince = map[string]int16{
 // otherDefault are fields for which kmsg has another default than Kafka's
 // schema in the versions that lack them: below the number.
 var otherDefault = map[string]int16{
+	"UpdateFeaturesFeature.UpgradeType":      1,
 	"ListOffsetsRequest.TimeoutMs":           10,
 	"MetadataRequest.AllowAutoTopicCreation": 4,
 }
@@ -267,19 +268,29 @@ var unserved = map[string]bool{
 	"ApiVersionsRequest.ClusterID":                      true, // 5
 	"ApiVersionsRequest.NodeID":                         true, // 5
 	"DescribeConfigsResponseResourceConfig.IsDefault":   true, // 0
+	"DeleteGroupsResponseGroup.ErrorMessage":            true, // 3
 	"ListOffsetsRequestTopicPartition.MaxNumOffsets":    true, // 0
 	"ListOffsetsResponseTopicPartition.OldStyleOffsets": true, // 0
+	"OffsetCommitRequestTopic.TopicID":                  true, // 10
+	"OffsetCommitRequestTopicPartition.Timestamp":       true, // 1
+	"OffsetCommitResponseTopic.TopicID":                 true, // 10
+	"OffsetFetchRequestGroupTopic.TopicID":              true, // 10
+	"OffsetFetchResponseGroupTopic.TopicID":             true, // 10
 }
 
 // renamed are kmsg's names for what Kafka's schema calls otherwise.
 var renamed = map[string][]string{
-	"Assignments":                 {"ReplicaAssignment", "Assignment"},
+	"Assignment":                  {"MemberAssignment"},
+	"Assignments":                 {"ReplicaAssignment", "Assignment", "GroupAssignment"},
 	"AuthBytes":                   {"SASLAuthBytes"},
 	"BatchIndex":                  {"RelativeOffset"},
 	"BatchIndexErrorMessage":      {"ErrorMessage"},
 	"BrokerID":                    {"NodeID"},
 	"BrokerIDs":                   {"Replicas"},
 	"ClusterAuthorizedOperations": {"AuthorizedOperations"},
+	"CommittedLeaderEpoch":        {"LeaderEpoch"},
+	"CommittedMetadata":           {"Metadata"},
+	"CommittedOffset":             {"Offset"},
 	"ConfigOperation":             {"Op"},
 	"ConfigSource":                {"Source"},
 	"ConfigurationKeys":           {"ConfigNames"},
@@ -287,38 +298,66 @@ var renamed = map[string][]string{
 	"EntityType":                  {"Type"},
 	"FilterResults":               {"Results"},
 	"ForgottenTopicsData":         {"ForgottenTopics"},
+	"GenerationID":                {"Generation"},
+	"GenerationIDOrMemberEpoch":   {"Generation"},
+	"GroupID":                     {"Group"},
+	"GroupInstanceID":             {"InstanceID"},
+	"GroupState":                  {"State"},
+	"GroupsNames":                 {"Groups"},
 	"HostFilter":                  {"Host"},
 	"Index":                       {"Partition"},
 	"IsrNodes":                    {"ISR"},
+	"Key":                         {"CoordinatorKey"},
+	"KeyType":                     {"CoordinatorType"},
+	"IsFutureKey":                 {"IsFuture"},
+	"Leader":                      {"LeaderID"},
 	"LeaderID":                    {"Leader"},
 	"LogAppendTimeMs":             {"LogAppendTime"},
+	"LogDir":                      {"Dir"},
 	"MaxWaitMs":                   {"MaxWaitMillis"},
 	"Mechanisms":                  {"SupportedMechanisms"},
+	"MemberMetadata":              {"ProtocolMetadata"},
+	"Metadata":                    {"ProtocolMetadata"},
 	"Name":                        {"Topic"},
 	"NodeEndpoints":               {"Brokers"},
 	"PartitionData":               {"Partitions"},
 	"PartitionIndex":              {"Partition"},
+	"PartitionID":                 {"Partition"},
+	"PartitionIndexes":            {"Partitions"},
+	"PartitionResult":             {"Partitions"},
 	"PartitionResponses":          {"Partitions"},
 	"PatternType":                 {"ResourcePatternType"},
 	"PatternTypeFilter":           {"ResourcePatternType"},
 	"PrincipalFilter":             {"Principal"},
+	"PartitionSize":               {"Size"},
+	"Path":                        {"Dir"},
+	"ProtocolData":                {"Protocol"},
+	"ProtocolName":                {"Protocol"},
 	"RackID":                      {"Rack"},
+	"RebalanceTimeoutMs":          {"RebalanceTimeoutMillis"},
 	"RecordErrors":                {"ErrorRecords"},
 	"Records":                     {"RecordBatches"},
 	"ReplicaEpoch":                {"Epoch"},
 	"ReplicaID":                   {"ID"},
 	"ReplicaNodes":                {"Replicas"},
+	"ReplicaElectionResults":      {"Topics"},
+	"ResourceName":                {"Name"},
 	"ResourceNameFilter":          {"ResourceName"},
+	"ResourceType":                {"Type"},
 	"ResourceTypeFilter":          {"ResourceType"},
 	"Responses":                   {"Topics", "Resources"},
-	"Results":                     {"Topics", "Resources"},
+	"Results":                     {"Topics", "Resources", "Groups", "Dirs"},
+	"RetentionTimeMs":             {"RetentionTimeMillis"},
 	"SessionLifetimeMs":           {"SessionLifetimeMillis"},
+	"SessionTimeoutMs":            {"SessionTimeoutMillis"},
 	"Synonyms":                    {"ConfigSynonyms"},
 	"ThrottleTimeMs":              {"ThrottleMillis"},
 	"TimeoutMs":                   {"TimeoutMillis"},
 	"TopicAuthorizedOperations":   {"AuthorizedOperations"},
 	"TopicConfigErrorCode":        {"ConfigErrorCode"},
 	"TopicData":                   {"Topics"},
+	"TopicName":                   {"Topic"},
+	"TopicPartitions":             {"Topics"},
 	"TransactionTimeoutMs":        {"TransactionTimeoutMillis"},
 	"TransactionalID":             {"TransactionID"},
 }

@@ -49,8 +49,8 @@ func fillScalar(r *rand.Rand, v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Bool:
 		v.SetBool(r.IntN(2) == 0)
-	case reflect.Uint8:
-		v.SetUint(uint64(r.IntN(256)))
+	case reflect.Uint8, reflect.Uint16:
+		v.SetUint(r.Uint64() >> (64 - v.Type().Bits()))
 	case reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
 		v.SetInt(int64(r.Uint64()) >> (64 - v.Type().Bits()))
 	case reflect.Float64:

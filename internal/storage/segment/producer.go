@@ -1,10 +1,13 @@
 package segment
 
 import (
+	"cmp"
+	"slices"
 	"time"
 
 	"kaasd/internal/codec/record"
 	"kaasd/internal/kafka"
+	"kaasd/internal/storage"
 )
 
 // remembered is how many batches of a producer are known again: as many as a
@@ -108,4 +111,28 @@ func (p *producers) expire(now time.Time, age time.Duration) {
 			p.changed = true
 		}
 	}
+}
+
+// list is what is known of each producer, in order of the ids.
+func (p *producers) list() []storage.Producer {
+	list := make([]storage.Producer, 0, len(p.byID))
+	for id, known := range p.byID {
+		last := known.last()
+		list = append(list, storage.Producer{ID: id, Epoch: known.epoch, LastSequence: last.last, LastWrite: last.ts})
+	}
+	slices.SortFunc(list, func(a, b storage.Producer) int { return cmp.Compare(a.ID, b.ID) })
+	return list
+}
+
+// Producers lists those that the log remembers.
+func (l *Log) Producers() ([]storage.Producer, error) {
+	if err := l.ready(); err != nil {
+		return nil, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if f := l.failed.Load(); f != nil {
+		return nil, f.err
+	}
+	return l.producers.list(), nil
 }

@@ -62,6 +62,36 @@ func TestIdempotentProducer(t *testing.T) {
 	}
 }
 
+// TestProducers: they are told by id, with what they wrote last, after a restart
+// too.
+func TestProducers(t *testing.T) {
+	each(t, func(t *testing.T, o Options) {
+		s := openStore(t, o)
+		l := openLog(t, s, plain())
+		for _, id := range []int64{9, 7} {
+			appendBatch(t, l, record.NewBuilder(record.None).Producer(id, 2, 3).Add(noon.UnixMilli(), nil, []byte("x")).Batch())
+		}
+		appendBatch(t, l, batch(1, noon.UnixMilli(), "of nobody"))
+		want := []storage.Producer{{ID: 7, Epoch: 2, LastSequence: 3, LastWrite: noon.UnixMilli()}, {ID: 9, Epoch: 2, LastSequence: 3, LastWrite: noon.UnixMilli()}}
+		for range 2 {
+			got, err := l.Producers()
+			if diff := cmp.Diff(want, got); diff != "" || err != nil {
+				t.Error(diff, err)
+			}
+			stop(t, s)
+			s = openStore(t, o)
+			l = openLog(t, s, plain())
+		}
+		if err := s.Delete(orders, ordersID); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := l.Producers(); kafka.CodeOf(err) != kafka.UnknownTopicOrPartition {
+			t.Errorf("of a deleted log: %v", err)
+		}
+		stop(t, s)
+	})
+}
+
 func TestTransactionsAreNotOpen(t *testing.T) {
 	s := openStore(t, testOptions(vfs.Memory(), "/data"))
 	l := openLog(t, s, plain())

@@ -300,6 +300,21 @@ func (s *Store) newLog(tp kafka.TopicPartition, id kafka.TopicID) *Log {
 
 var unconfigured = storage.Config{SegmentBytes: 1 << 30, IndexIntervalBytes: 4096, RetentionAge: -1, RetentionBytes: -1}
 
+// HighWatermark is that of a log; false: the store does not hold it. Nothing is
+// made by asking.
+func (s *Store) HighWatermark(tp kafka.TopicPartition, id kafka.TopicID) (int64, bool) {
+	s.mu.Lock()
+	l := s.logs[tp]
+	s.mu.Unlock()
+	if l == nil {
+		return 0, false
+	}
+	l.mu.Lock()
+	same := l.id == id
+	l.mu.Unlock()
+	return l.Offsets().HighWatermark, same
+}
+
 // Partitions lists the logs, sorted.
 func (s *Store) Partitions() []storage.Partition {
 	var list []storage.Partition
@@ -352,6 +367,16 @@ func (s *Store) Healthy() error {
 func (s *Store) Room() (free, reserve int64, err error) {
 	free, err = s.o.FS.Free(s.o.Dir)
 	return free, s.o.DiskReserve, err
+}
+
+// Disk is how large the disk of the data folder is and how much of it is free,
+// in bytes.
+func (s *Store) Disk() (total, free int64, err error) {
+	if total, err = s.o.FS.Total(s.o.Dir); err != nil {
+		return 0, 0, err
+	}
+	free, err = s.o.FS.Free(s.o.Dir)
+	return total, free, err
 }
 
 // warnOfReserve tells at the start what the first write would.

@@ -150,3 +150,21 @@ func readOnce(t testing.TB, l storage.Log, offset int64) iter.Seq[record.Record]
 var nop = zap.NewNop()
 
 func crc(b []byte) uint32 { return crc32.Checksum(b, castagnoli) }
+
+// TestHighWatermark: asking for a log makes none.
+func TestHighWatermark(t *testing.T) {
+	each(t, func(t *testing.T, o Options) {
+		s := openStore(t, o)
+		l := openLog(t, s, plain())
+		appendBatch(t, l, batch(2, noon.UnixMilli(), "x"))
+		for id, want := range map[kafka.TopicID]bool{l.id: true, {99}: false} {
+			if hw, ok := s.HighWatermark(l.tp, id); ok != want || ok && hw != 2 {
+				t.Errorf("%v: %d, %v", id, hw, ok)
+			}
+		}
+		if _, ok := s.HighWatermark(kafka.TopicPartition{Topic: "none"}, l.id); ok || len(s.Partitions()) != 1 {
+			t.Errorf("there is a log: %v", s.Partitions())
+		}
+		stop(t, s)
+	})
+}

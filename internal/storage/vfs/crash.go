@@ -215,6 +215,9 @@ func (c *Crash) Free(string) (int64, error) {
 	return c.free, nil
 }
 
+// Total is the same: what is free.
+func (c *Crash) Total(name string) (int64, error) { return c.Free(name) }
+
 type crashFile struct {
 	c    *Crash
 	name string

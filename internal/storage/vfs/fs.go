@@ -33,6 +33,8 @@ type FS interface {
 	Locked(name string) error
 	// Free is how many bytes may still be written below the folder.
 	Free(name string) (int64, error)
+	// Total is how many bytes the disk below the folder can hold.
+	Total(name string) (int64, error)
 }
 
 // File is an open file. All methods may be called together.

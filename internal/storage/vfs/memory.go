@@ -226,6 +226,8 @@ func (m *memory) Locked(name string) error {
 // Free has no end: the machine's memory is the limit.
 func (m *memory) Free(string) (int64, error) { return math.MaxInt64, nil }
 
+func (m *memory) Total(string) (int64, error) { return math.MaxInt64, nil }
+
 type memoryLock struct {
 	fs   *memory
 	node *node

@@ -137,11 +137,20 @@ func holder(f *os.File) int {
 }
 
 func (osFS) Free(name string) (int64, error) {
-	var st syscall.Statfs_t
+	st, err := statfs(name)
+	return int64(st.Bavail) * int64(st.Bsize), err
+}
+
+func (osFS) Total(name string) (int64, error) {
+	st, err := statfs(name)
+	return int64(st.Blocks) * int64(st.Bsize), err
+}
+
+func statfs(name string) (st syscall.Statfs_t, err error) {
 	if err := syscall.Statfs(name, &st); err != nil {
-		return 0, &os.PathError{Op: "statfs", Path: name, Err: err}
+		return st, &os.PathError{Op: "statfs", Path: name, Err: err}
 	}
-	return int64(st.Bavail) * int64(st.Bsize), nil
+	return st, nil
 }
 
 type osFile struct{ *os.File }

@@ -135,6 +135,9 @@ func TestLockIsForOne(t *testing.T) {
 
 func TestFree(t *testing.T) {
 	each(t, func(t *testing.T, fsys FS, dir string) {
+		if total, err := fsys.Total(dir); err != nil || total <= 0 {
+			t.Errorf("the disk holds %d, %v", total, err)
+		}
 		if free, err := fsys.Free(dir); err != nil || free <= 0 {
 			t.Errorf("got %d, %v", free, err)
 		}

@@ -1,0 +1,69 @@
+// Package group is the coordinator of consumer groups: who is a member, who
+// reads what, and how far each group has read. It speaks the classic protocol.
+//
+// What passes through: a member's requests, with the time, go in; what comes
+// back is an answer, or a Future that is answered when the other members have
+// had their say. Nothing here knows the wire.
+//
+// # Machine
+//
+// A group is a pure machine (machine), told what happens and when, without a
+// goroutine, a clock or a disk. It says when it wants to be woken (due), which
+// may be early and is never late: a heartbeat only moves a deadline back, and
+// costs no timer.
+//
+//	Empty --join--> PreparingRebalance --all joined, or time is up--> CompletingRebalance
+//	  ^                |   ^                                              |
+//	  |   nobody left  |   |  join, leave, a session ends                 | the leader's sync
+//	  +----------------+   +----------------- Stable <--------------------+
+//
+// While PreparingRebalance joins wait, while CompletingRebalance syncs do; who
+// waits need not send heartbeats. An id that was promised to a new member
+// (MemberIDRequired) is waited for like a member. The leader is the first
+// member, and stays it while it is one. Static members (KIP-345) keep their
+// place while their session lasts: the next life of one takes over the id
+// without a rebalance, and the last life is fenced.
+//
+// # Journal
+//
+// Offsets and members are kept in an ordinary storage.Log (LogPartition), run
+// with LogConfig. A record is one change:
+//
+//	key    the kind of the change, such as OffsetsCommitted
+//	value  version u8, and the fields as in change.go, written by codec
+//
+// A commit is one record in one batch: all its partitions or none. It is
+// written, then visible, and acknowledged once it counts as written (log.flush).
+// Members are written down when a group becomes stable or empty, so that a
+// restart costs no rebalance; nobody waits for that, because what is lost with
+// it is one rebalance.
+//
+// The log holds every commit until it is rewritten: when it is larger than twice
+// what must be kept and some MiB, every group is written once more, under its
+// lock, at the end of the log; that is synced whatever log.flush says; and only
+// then does the log's start move behind what was there before. So at each moment
+// reading the log from its start gives what was acknowledged, and a start reads
+// a bounded number of bytes.
+//
+// Where a power cut has taken what was not synced, the offsets of that time are
+// older than the client was told. Never is one newer.
+//
+// # Offsets
+//
+// An offset belongs to one life of a topic, by its id. They go with the topic
+// (DropTopics), when they are removed, with the group, or when nobody has asked
+// for them for offsets.retention.minutes: in a group without members since the
+// last has left or since a later commit, in one that was never more than a place
+// to keep offsets since the commit, in one with members where nobody reads the
+// topic.
+//
+// # Locks
+//
+//	group.mu         one event at a time; covers the append of what follows
+//	Coordinator.mu   the map of groups; never held while taking group.mu
+//	timers.mu        a leaf
+//
+// are taken in this order. No lock is held while waiting for a member or for a
+// sync. A group that is removed is Dead before its lock is released, and who
+// still finds it looks again.
+package group

@@ -1,0 +1,61 @@
+package handlers
+
+import (
+	"math"
+	"slices"
+
+	"kaasd/internal/codec/message"
+	"kaasd/internal/kafka"
+	"kaasd/internal/metadata"
+)
+
+// DescribeLogDirs (key 35, KIP-113, KIP-827): v1-5, flexible from v2. There is
+// one folder. A topic or partition that does not exist is left out, as Kafka
+// does. A folder in memory has no disk: its sizes are -1.
+func (h *Handlers) describeLogDirs(c *call, req *message.DescribeLogDirsRequest) (*message.DescribeLogDirsResponse, error) {
+	resp := &message.DescribeLogDirsResponse{Results: []message.DescribeLogDirsResponseResult{}}
+	if err := c.allow(kafka.OpDescribe, kafka.Cluster); err != nil {
+		resp.ErrorCode = c.code(err)
+		return resp, nil
+	}
+	dir := message.DescribeLogDirsResponseResult{LogDir: h.LogDir, Topics: []message.DescribeLogDirsResponseTopic{}}
+	dir.TotalBytes, dir.UsableBytes, dir.ErrorCode = c.disk()
+	if req.Topics == nil {
+		for _, t := range c.image.Topics() {
+			dir.Topics = append(dir.Topics, h.sizes(t, nil))
+		}
+	}
+	for _, asked := range req.Topics {
+		if t, ok := c.image.Topic(asked.Topic); ok {
+			dir.Topics = append(dir.Topics, h.sizes(t, asked.Partitions))
+		}
+	}
+	resp.Results = append(resp.Results, dir)
+	return resp, nil
+}
+
+// sizes are those of some partitions of a topic; nil is all.
+func (h *Handlers) sizes(t *metadata.Topic, only []int32) message.DescribeLogDirsResponseTopic {
+	topic := message.DescribeLogDirsResponseTopic{Name: t.Name, Partitions: []message.DescribeLogDirsResponsePartition{}}
+	for number := range t.Partitions {
+		if only != nil && !slices.Contains(only, number) {
+			continue
+		}
+		if log, err := h.logs.find(t, number); err == nil { // else it was deleted meanwhile
+			topic.Partitions = append(topic.Partitions, message.DescribeLogDirsResponsePartition{PartitionIndex: number, PartitionSize: log.Size()})
+		}
+	}
+	return topic
+}
+
+// disk is how large the disk is and how much of it is free.
+func (c *call) disk() (total, free int64, code kafka.Code) {
+	total, free, err := c.h.Store.Disk()
+	if err != nil {
+		return -1, -1, c.code(kafka.Hide(kafka.KafkaStorageError, err))
+	}
+	if total == math.MaxInt64 {
+		return -1, -1, kafka.NoError
+	}
+	return total, free, kafka.NoError
+}

@@ -1,0 +1,59 @@
+package handlers
+
+import (
+	"kaasd/internal/codec/message"
+	"kaasd/internal/kafka"
+)
+
+// What FindCoordinator may be asked for.
+const (
+	keyGroup       = 0
+	keyTransaction = 1
+)
+
+// FindCoordinator (key 10, KIP-699): v0-5, flexible from v3, several keys from
+// v4. The coordinator of every group is this broker, under the address of the
+// listener that was asked.
+//
+// Differs from Kafka: there is no coordinator of transactions. Clients give up
+// at once on the code they are told: 42 with the reason, and up to version 3,
+// whose clients would come back for that, 53.
+func (h *Handlers) findCoordinator(c *call, req *message.FindCoordinatorRequest) (*message.FindCoordinatorResponse, error) {
+	resp := &message.FindCoordinatorResponse{}
+	if c.header.Version >= 4 {
+		resp.Coordinators = make([]message.FindCoordinatorResponseCoordinator, len(req.CoordinatorKeys))
+		for i, key := range req.CoordinatorKeys {
+			resp.Coordinators[i] = c.coordinator(req.KeyType, key)
+		}
+		return resp, nil
+	}
+	one := c.coordinator(req.KeyType, req.Key)
+	resp.ErrorCode, resp.ErrorMessage = one.ErrorCode, one.ErrorMessage
+	resp.NodeID, resp.Host, resp.Port = one.NodeID, one.Host, one.Port
+	return resp, nil
+}
+
+func (c *call) coordinator(kind int8, key string) message.FindCoordinatorResponseCoordinator {
+	if err := c.mayFind(kind, key); err != nil {
+		return message.FindCoordinatorResponseCoordinator{Key: key, NodeID: -1, Port: -1, ErrorCode: c.code(err), ErrorMessage: text(err)}
+	}
+	host, port := c.address()
+	return message.FindCoordinatorResponseCoordinator{Key: key, NodeID: int32(c.h.NodeID), Host: host, Port: port, ErrorMessage: new(string)}
+}
+
+func (c *call) mayFind(kind int8, key string) error {
+	switch kind {
+	case keyGroup:
+		return c.allow(kafka.OpDescribe, kafka.GroupResource(key))
+	case keyTransaction:
+		if err := c.allow(kafka.OpDescribe, kafka.Resource{Type: kafka.ResourceTransactionalID, Name: key}); err != nil {
+			return err
+		}
+		code := kafka.InvalidRequest
+		if c.header.Version < 4 {
+			code = kafka.TransactionalIDAuthorizationFailed
+		}
+		return kafka.Errorf(code, "transactions are not served by this broker")
+	}
+	return kafka.Errorf(kafka.InvalidRequest, "this broker coordinates groups: nothing of type %d", kind)
+}

@@ -1,0 +1,36 @@
+package handlers
+
+import (
+	"slices"
+	"strings"
+
+	"kaasd/internal/codec/message"
+	"kaasd/internal/kafka"
+)
+
+// groupType is that of every group here (KIP-848).
+const groupType = "classic"
+
+// ListGroups (key 16, KIP-518, KIP-848): v0-5, flexible from v3. Who may not
+// describe the cluster sees the groups it may describe. Filters take any letter
+// case; what they name and nobody is in is no error.
+func (h *Handlers) listGroups(c *call, req *message.ListGroupsRequest) (*message.ListGroupsResponse, error) {
+	resp := &message.ListGroupsResponse{Groups: []message.ListGroupsResponseGroup{}}
+	if !wanted(req.TypesFilter, groupType) {
+		return resp, nil
+	}
+	all := c.may(kafka.OpDescribe, kafka.Cluster)
+	for _, g := range h.Groups.List() {
+		if wanted(req.StatesFilter, g.State.String()) && (all || c.may(kafka.OpDescribe, kafka.GroupResource(g.Name))) {
+			resp.Groups = append(resp.Groups, message.ListGroupsResponseGroup{
+				GroupID: g.Name, ProtocolType: g.ProtocolType, GroupState: g.State.String(), GroupType: groupType,
+			})
+		}
+	}
+	return resp, nil
+}
+
+// wanted says whether a filter lets something through; an empty one does.
+func wanted(filter []string, what string) bool {
+	return len(filter) == 0 || slices.ContainsFunc(filter, func(f string) bool { return strings.EqualFold(f, what) })
+}

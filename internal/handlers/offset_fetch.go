@@ -1,0 +1,97 @@
+package handlers
+
+import (
+	"kaasd/internal/codec/message"
+	"kaasd/internal/group"
+	"kaasd/internal/kafka"
+)
+
+// OffsetFetch (key 9, KIP-447, KIP-709): v1-9, flexible from v6, several groups
+// from v8. A partition without an offset, and one that does not exist, is -1
+// without an error. No offset is ever unstable, for want of transactions.
+//
+// Differs from Kafka: the member that asks, from v9 on, is not looked at; it is
+// of use to another protocol than the classic one.
+func (h *Handlers) offsetFetch(c *call, req *message.OffsetFetchRequest) (*message.OffsetFetchResponse, error) {
+	if c.header.Version >= 8 {
+		resp := &message.OffsetFetchResponse{Groups: make([]message.OffsetFetchResponseGroup, len(req.Groups))}
+		for i := range req.Groups {
+			g := &req.Groups[i]
+			topics, err := c.offsets(g.GroupID, g.Topics)
+			resp.Groups[i] = message.OffsetFetchResponseGroup{GroupID: g.GroupID, Topics: topics, ErrorCode: c.code(err)}
+		}
+		return resp, nil
+	}
+	topics, err := c.offsets(req.GroupID, req.Topics)
+	resp := &message.OffsetFetchResponse{Topics: topics, ErrorCode: c.code(err)}
+	if err != nil && c.header.Version < 2 { // there is no other place for it
+		resp.Topics = refusedOffsets(req.Topics, resp.ErrorCode)
+	}
+	return resp, nil
+}
+
+// offsets are those of a group: of the topics asked for, or with nil of all
+// that the caller may see.
+func (c *call) offsets(name string, topics []message.OffsetFetchTopic) ([]message.OffsetFetchResponseTopic, error) {
+	if err := c.allow(kafka.OpDescribe, kafka.GroupResource(name)); err != nil {
+		return nil, err
+	}
+	if topics == nil {
+		return c.allOffsets(name), nil
+	}
+	out := make([]message.OffsetFetchResponseTopic, len(topics))
+	wanted := make([]group.Topic, len(topics))
+	for i, t := range topics {
+		if known, ok := c.image.Topic(t.Name); ok {
+			wanted[i].ID = known.ID
+		}
+		for _, p := range t.PartitionIndexes {
+			wanted[i].Partitions = append(wanted[i].Partitions, group.Partition{Partition: p})
+		}
+	}
+	c.h.Groups.Committed(name, wanted)
+	for i, t := range topics {
+		if err := c.allow(kafka.OpDescribe, kafka.TopicResource(t.Name)); err != nil {
+			out[i] = refusedOffsets(topics[i:i+1], c.code(err))[0]
+			continue
+		}
+		out[i] = showOffsets(t.Name, wanted[i].Partitions)
+	}
+	return out, nil
+}
+
+func (c *call) allOffsets(name string) []message.OffsetFetchResponseTopic {
+	out := []message.OffsetFetchResponseTopic{}
+	for _, t := range c.h.Groups.AllCommitted(name) {
+		known, ok := c.image.TopicByID(t.ID)
+		if ok && c.may(kafka.OpDescribe, kafka.TopicResource(known.Name)) {
+			out = append(out, showOffsets(known.Name, t.Partitions))
+		}
+	}
+	return out
+}
+
+func showOffsets(topic string, partitions []group.Partition) message.OffsetFetchResponseTopic {
+	out := message.OffsetFetchResponseTopic{Name: topic, Partitions: make([]message.OffsetFetchResponsePartition, len(partitions))}
+	for i := range partitions {
+		p := &partitions[i]
+		out.Partitions[i] = message.OffsetFetchResponsePartition{
+			PartitionIndex: p.Partition, CommittedOffset: p.Offset, CommittedLeaderEpoch: p.LeaderEpoch, Metadata: &p.Metadata,
+		}
+	}
+	return out
+}
+
+// refusedOffsets is the answer for partitions that the caller may not see.
+func refusedOffsets(topics []message.OffsetFetchTopic, code kafka.Code) []message.OffsetFetchResponseTopic {
+	out := make([]message.OffsetFetchResponseTopic, len(topics))
+	for i, t := range topics {
+		out[i] = message.OffsetFetchResponseTopic{Name: t.Name, Partitions: make([]message.OffsetFetchResponsePartition, len(t.PartitionIndexes))}
+		for j, p := range t.PartitionIndexes {
+			out[i].Partitions[j] = message.OffsetFetchResponsePartition{
+				PartitionIndex: p, CommittedOffset: -1, CommittedLeaderEpoch: -1, Metadata: new(string), ErrorCode: code,
+			}
+		}
+	}
+	return out
+}
