@@ -364,6 +364,13 @@ func testOverflowOfClients(t *testing.T) {
 	if got := len(e.accounts.all); got != 1 {
 		t.Errorf("%d accounts after all are full again, want the default's", got)
 	}
+	told = scrape(t, reg)
+	if v := told[`kaasd_quota_entity_series{state="folded"}`]; v != 0 {
+		t.Errorf("%g are folded when nobody shares any more", v)
+	}
+	if v := told[`kaasd_quota_entity_bytes_total{client_id="_other",quota="produce",user="_other"}`]; v != 20_000 {
+		t.Errorf("those who shared have %g bytes, want them kept", v)
+	}
 	if late.bucket(Produce) == later.bucket(Produce) {
 		t.Error("two clients share a bucket although there is room")
 	}

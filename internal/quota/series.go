@@ -92,7 +92,7 @@ func (s *slots) fold(a *account, now [kinds]totals) {
 	}
 }
 
-// leave takes a forgotten account out.
+// leave takes an account that loses its buckets out.
 func (s *slots) leave(a *account) {
 	switch {
 	case a.series.own:
@@ -100,6 +100,7 @@ func (s *slots) leave(a *account) {
 	case a.series.folded:
 		s.fold(a, a.totals())
 	}
+	a.series.own, a.series.folded = false, false
 }
 
 // countFrom has the series of an account begin at what it has counted so far.

@@ -43,16 +43,29 @@ func (e *Enforcer) sweepOne(a *account, after time.Duration, now int64) (gone bo
 			b.bringNear(now)
 		}
 	}
-	if a.series.named || !a.idle(after, now) {
+	switch {
+	case !a.idle(after, now):
+		return false
+	case !a.series.named:
+		e.forget(a)
+		return true
+	case shapeOf(a.owner) != ofNobody || a.buckets == [kinds]*bucket{}:
 		return false
 	}
-	e.forget(a)
+	// A default paid for those for whom there was no room, and does so no more.
+	e.empty(a)
 	return true
 }
 
-// forget keeps the counts of an account in the sums over all. The caller
-// holds mu.
+// forget takes an account out of the table. The caller holds mu.
 func (e *Enforcer) forget(a *account) {
+	e.empty(a)
+	e.accounts.remove(a)
+}
+
+// empty takes the buckets of an account away and keeps their counts in the sums
+// over all. The caller holds mu.
+func (e *Enforcer) empty(a *account) {
 	e.series.leave(a)
 	for k, b := range a.buckets {
 		if b != nil {
@@ -60,7 +73,7 @@ func (e *Enforcer) forget(a *account) {
 			e.meters[k].buckets--
 		}
 	}
-	e.accounts.remove(a)
+	a.buckets = [kinds]*bucket{}
 }
 
 func (a *account) idle(after time.Duration, now int64) bool {
