@@ -104,7 +104,8 @@ func audit(charged []entry, limit float64, burst time.Duration) float64 {
 
 // muted says whether connections were held for as long as was announced: the
 // next answer of one must not come much before its throttle has passed. Single
-// answers may be late on a busy machine, so each connection's are added up.
+// answers may be late on a busy machine, so each connection's are added up. What
+// is announced is rounded up to a millisecond, which short throttles are mostly.
 func muted(entries []entry, connections int) error {
 	const slack, share = 500 * time.Millisecond, 0.9
 	type held struct {
@@ -118,7 +119,7 @@ func muted(entries []entry, connections int) error {
 			h.first = e.at
 		}
 		h.announced += h.pending
-		h.last, h.pending = e.at, e.throttle
+		h.last, h.pending = e.at, max(e.throttle-time.Millisecond, 0)
 	}
 	for i, h := range all {
 		if took := h.last - h.first; float64(h.announced)*share > float64(took+slack) {
