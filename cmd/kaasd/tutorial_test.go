@@ -47,9 +47,6 @@ func tutorial(page string) (script string, commands int) {
 // TestTutorial types what docs/quotas.md tells to type, and compares what it
 // prints with what the page says.
 func TestTutorial(t *testing.T) {
-	if testing.Short() {
-		t.Skip("the scripts run the same commands")
-	}
 	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "quotas.md"))
 	if err != nil {
 		t.Fatal(err)
