@@ -3,7 +3,6 @@ package broker_test
 import (
 	"bytes"
 	"cmp"
-	"compress/gzip"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
@@ -46,17 +45,13 @@ type storyStep struct {
 
 func stories(t *testing.T) []story {
 	t.Helper()
-	f, err := os.Open("testdata/stories.jsonl.gz")
+	f, err := os.Open("testdata/stories.jsonl")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	text, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
 	var all []story
-	for lines := json.NewDecoder(text); lines.More(); {
+	for lines := json.NewDecoder(f); lines.More(); {
 		var s story
 		if err := lines.Decode(&s); err != nil {
 			t.Fatal(err)

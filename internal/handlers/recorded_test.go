@@ -1,7 +1,6 @@
 package handlers
 
 import (
-	"compress/gzip"
 	"encoding/hex"
 	"encoding/json"
 	"os"
@@ -20,17 +19,13 @@ type exchanged struct{ request, response []byte }
 
 // recordedAnswers are the exchanges that the codec is tested with.
 var recordedAnswers = sync.OnceValues(func() (map[string]exchanged, error) {
-	f, err := os.Open("../codec/message/testdata/recorded.jsonl.gz")
+	f, err := os.Open("../codec/message/testdata/recorded.jsonl")
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		return nil, err
-	}
 	all := map[string]exchanged{}
-	for d := json.NewDecoder(z); d.More(); {
+	for d := json.NewDecoder(f); d.More(); {
 		var r struct {
 			ID       string
 			Request  string `json:"request_hex"`

@@ -2,7 +2,6 @@ package message_test
 
 import (
 	"bytes"
-	"compress/gzip"
 	"encoding/hex"
 	"encoding/json"
 	"os"
@@ -31,17 +30,13 @@ func (h *hexBytes) UnmarshalText(text []byte) (err error) {
 
 func recordings(t testing.TB) []recorded {
 	t.Helper()
-	f, err := os.Open("testdata/recorded.jsonl.gz")
+	f, err := os.Open("testdata/recorded.jsonl")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
 	var all []recorded
-	for d := json.NewDecoder(z); d.More(); {
+	for d := json.NewDecoder(f); d.More(); {
 		var r recorded
 		if err := d.Decode(&r); err != nil {
 			t.Fatal(err)

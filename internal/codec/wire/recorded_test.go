@@ -2,7 +2,6 @@ package wire_test
 
 import (
 	"bytes"
-	"compress/gzip"
 	"encoding/hex"
 	"encoding/json"
 	"io"
@@ -25,17 +24,13 @@ type recorded struct {
 // recordings are the exchanges that the messages are tested with.
 func recordings(t *testing.T) []recorded {
 	t.Helper()
-	f, err := os.Open("../message/testdata/recorded.jsonl.gz")
+	f, err := os.Open("../message/testdata/recorded.jsonl")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
 	var all []recorded
-	for d := json.NewDecoder(z); d.More(); {
+	for d := json.NewDecoder(f); d.More(); {
 		var r recorded
 		if err := d.Decode(&r); err != nil {
 			t.Fatal(err)
