@@ -238,6 +238,12 @@ func (p *peer) versions() *message.ApiVersionsResponse {
 	return call[message.ApiVersionsResponse](p, 0, &message.ApiVersionsRequest{})
 }
 
+// flexibleVersions asks for the APIs in a version that tells features too.
+func (p *peer) flexibleVersions() *message.ApiVersionsResponse {
+	p.t.Helper()
+	return call[message.ApiVersionsResponse](p, 4, &message.ApiVersionsRequest{ClientSoftwareName: "peer", ClientSoftwareVersion: "1"})
+}
+
 // newTopic makes a topic of one partition and gives its id.
 func (p *peer) newTopic(name string, configs ...message.CreateTopicsConfig) kafka.TopicID {
 	p.t.Helper()

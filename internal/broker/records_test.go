@@ -29,6 +29,12 @@ func (p *peer) produce(topic string, b record.Batch) (message.ProduceResponsePar
 	return resp.Responses[0].PartitionResponses[0], time.Duration(resp.ThrottleTimeMs) * time.Millisecond
 }
 
+// producedTo sends a request of one partition and gives that one's answer.
+func (p *peer) producedTo(version int16, req *message.ProduceRequest) message.ProduceResponsePartition {
+	p.t.Helper()
+	return call[message.ProduceResponse](p, version, req).Responses[0].PartitionResponses[0]
+}
+
 // mustProduce appends one batch and gives the throttle.
 func (p *peer) mustProduce(topic string, b record.Batch) time.Duration {
 	p.t.Helper()
