@@ -9,15 +9,17 @@ import (
 const (
 	keyGroup       = 0
 	keyTransaction = 1
+	keyShare       = 2
 )
 
-// FindCoordinator (key 10, KIP-699): v0-5, flexible from v3, several keys from
+// FindCoordinator (key 10, KIP-699): v0-6, flexible from v3, several keys from
 // v4. The coordinator of every group is this broker, under the address of the
 // listener that was asked.
 //
 // Differs from Kafka: there is no coordinator of transactions. Clients give up
 // at once on the code they are told: 42 with the reason, and up to version 3,
-// whose clients would come back for that, 53.
+// whose clients would come back for that, 53. There is none of share groups
+// either, whose state Kafka finds from v6 on: 42, as before.
 func (h *Handlers) findCoordinator(c *call, req *message.FindCoordinatorRequest) (*message.FindCoordinatorResponse, error) {
 	resp := &message.FindCoordinatorResponse{}
 	if c.header.Version >= 4 {
@@ -54,6 +56,9 @@ func (c *call) mayFind(kind int8, key string) error {
 			code = kafka.TransactionalIDAuthorizationFailed
 		}
 		return kafka.Errorf(code, "transactions are not served by this broker")
+	}
+	if kind == keyShare {
+		return kafka.Errorf(kafka.InvalidRequest, "share groups are not served by this broker")
 	}
 	return kafka.Errorf(kafka.InvalidRequest, "this broker coordinates groups: nothing of type %d", kind)
 }

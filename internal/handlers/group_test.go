@@ -180,11 +180,11 @@ func (j *journey) ends(id string) {
 }
 
 // TestFindCoordinator: it is always this broker, and there is none of
-// transactions.
+// transactions and of share groups.
 func TestFindCoordinator(t *testing.T) {
 	p := newRig(t).connect(plainListener)
-	for version := range int16(6) {
-		for kind, want := range map[int8]kafka.Code{keyGroup: 0, keyTransaction: kafka.InvalidRequest, 2: kafka.InvalidRequest} {
+	for version := range int16(7) {
+		for kind, want := range map[int8]kafka.Code{keyGroup: 0, keyTransaction: kafka.InvalidRequest, keyShare: kafka.InvalidRequest, 3: kafka.InvalidRequest} {
 			if version == 0 && kind != keyGroup {
 				continue
 			}
@@ -296,6 +296,62 @@ func TestOffsetsOfAnotherLife(t *testing.T) {
 	}
 	if got := j.fetchOffsets("g", nil); got != "" {
 		t.Error(got)
+	}
+}
+
+// TestOffsetsByTopicID: from version 10 on ids stand in place of names, also of
+// all offsets of a group. One that is not known is an error, a topic that may
+// not be seen is one too.
+func TestOffsetsByTopicID(t *testing.T) {
+	r := newRig(t, withACLs)
+	mine, orders, unknown := r.topic("mine", 2).ID, r.topic("orders", 1).ID, kafka.TopicID{9}
+	admin, alice := r.connectAs("admin"), r.connectAs("alice")
+	create(admin, rule("User:alice", kafka.OpRead, kafka.ResourceGroup, "g"), rule("User:alice", kafka.OpRead, kafka.ResourceTopic, "mine"))
+	commit := &message.OffsetCommitRequest{GroupID: "g", GenerationIDOrMemberEpoch: -1}
+	for _, id := range []kafka.TopicID{mine, orders, unknown, {}} {
+		commit.Topics = append(commit.Topics, message.OffsetCommitTopic{TopicID: id, Partitions: []message.OffsetCommitPartition{{CommittedOffset: 7}, {PartitionIndex: 5}}})
+	}
+	committed := alice.ask(kafka.KeyOffsetCommit, 10, commit).message.(*message.OffsetCommitResponse)
+	var got strings.Builder
+	for _, topic := range committed.Topics {
+		fmt.Fprintf(&got, "%s:%s,%s ", topic.TopicID, topic.Partitions[0].ErrorCode, topic.Partitions[1].ErrorCode)
+	}
+	want := fmt.Sprintf("%s:NONE,UNKNOWN_TOPIC_OR_PARTITION %s:TOPIC_AUTHORIZATION_FAILED,TOPIC_AUTHORIZATION_FAILED %s:UNKNOWN_TOPIC_ID,UNKNOWN_TOPIC_ID %s:UNKNOWN_TOPIC_ID,UNKNOWN_TOPIC_ID ",
+		mine, orders, unknown, kafka.TopicID{})
+	if got.String() != want {
+		t.Errorf("commit:\n%s, want\n%s", got.String(), want)
+	}
+	admin.ask(kafka.KeyOffsetCommit, 10, commit)
+	all := alice.ask(kafka.KeyOffsetFetch, 10, &message.OffsetFetchRequest{Groups: []message.OffsetFetchGroup{{GroupID: "g", MemberEpoch: -1},
+		{GroupID: "g", MemberEpoch: -1, Topics: []message.OffsetFetchTopic{{TopicID: mine, PartitionIndexes: []int32{0, 1, 9}}, {TopicID: orders, PartitionIndexes: []int32{0}}, {TopicID: unknown, PartitionIndexes: []int32{0}}}}}})
+	got.Reset()
+	for _, g := range all.message.(*message.OffsetFetchResponse).Groups {
+		for _, topic := range g.Topics {
+			for _, p := range topic.Partitions {
+				fmt.Fprintf(&got, "%s/%d:%d %s ", topic.TopicID, p.PartitionIndex, p.CommittedOffset, p.ErrorCode)
+			}
+		}
+		got.WriteByte('\n')
+	}
+	want = fmt.Sprintf("%[1]s/0:7 NONE \n%[1]s/0:7 NONE %[1]s/1:-1 NONE %[1]s/9:-1 NONE %[2]s/0:-1 TOPIC_AUTHORIZATION_FAILED %[3]s/0:-1 UNKNOWN_TOPIC_ID \n", mine, orders, unknown)
+	if got.String() != want {
+		t.Errorf("fetch:\n%s, want\n%s", got.String(), want)
+	}
+}
+
+// TestDeletedGroups: from version 3 on a refusal says why, and success says
+// null.
+func TestDeletedGroups(t *testing.T) {
+	r := newRig(t)
+	r.topic("orders", 1)
+	p := r.connect(plainListener)
+	for version := range int16(4) {
+		p.ask(kafka.KeyOffsetCommit, 2, &message.OffsetCommitRequest{GroupID: "g", GenerationIDOrMemberEpoch: -1, RetentionTimeMs: -1,
+			Topics: []message.OffsetCommitTopic{{Name: "orders", Partitions: make([]message.OffsetCommitPartition, 1)}}})
+		deleted := p.ask(kafka.KeyDeleteGroups, version, &message.DeleteGroupsRequest{GroupsNames: []string{"g", "nope"}}).message.(*message.DeleteGroupsResponse).Results
+		if deleted[0].ErrorCode != 0 || deleted[0].ErrorMessage != nil || deleted[1].ErrorCode != kafka.GroupIDNotFound || (version >= 3) != strings.Contains(deref(deleted[1].ErrorMessage), "no such group") {
+			t.Errorf("v%d: %+v", version, deleted)
+		}
 	}
 }
 

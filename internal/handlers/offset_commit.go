@@ -9,7 +9,7 @@ import (
 	"kaasd/internal/metadata"
 )
 
-// OffsetCommit (key 8): v2-9, flexible from v8. The offsets of a request are
+// OffsetCommit (key 8): v2-10, flexible from v8, topics by id from v10. The offsets of a request are
 // kept together or not at all, but for the partitions that are refused, and
 // durably as log.flush says before the answer.
 //
@@ -38,12 +38,12 @@ func (h *Handlers) offsetCommit(c *call, req *message.OffsetCommitRequest) (*mes
 // takeOffsets adds what may be kept of a topic to the commit. The partitions
 // that may not be have their error in the answer then.
 func (c *call) takeOffsets(asked *message.OffsetCommitTopic, r *group.Commit, refused error, retention int64) message.OffsetCommitResponseTopic {
-	out := message.OffsetCommitResponseTopic{Name: asked.Name, Partitions: make([]message.OffsetCommitResponsePartition, len(asked.Partitions))}
+	out := message.OffsetCommitResponseTopic{Name: asked.Name, TopicID: asked.TopicID, Partitions: make([]message.OffsetCommitResponsePartition, len(asked.Partitions))}
 	var t *metadata.Topic
 	if refused == nil {
-		t, refused = c.topic(asked.Name, kafka.TopicID{}, false, kafka.OpRead)
+		t, refused = c.topic(asked.Name, asked.TopicID, c.byTopicID(), kafka.OpRead)
 	}
-	topic := group.Topic{Name: asked.Name}
+	var topic group.Topic
 	for i := range asked.Partitions {
 		p := &asked.Partitions[i]
 		err := refused
@@ -51,7 +51,7 @@ func (c *call) takeOffsets(asked *message.OffsetCommitTopic, r *group.Commit, re
 			err = c.mayKeep(t, p)
 		}
 		if err == nil {
-			topic.ID = t.ID
+			topic.ID, topic.Name = t.ID, t.Name
 			topic.Partitions = append(topic.Partitions, group.Partition{Partition: p.PartitionIndex, Committed: c.committed(p, retention)})
 		}
 		out.Partitions[i] = message.OffsetCommitResponsePartition{PartitionIndex: p.PartitionIndex, ErrorCode: c.code(err)}

@@ -6,9 +6,10 @@ import (
 	"kaasd/internal/kafka"
 )
 
-// OffsetFetch (key 9, KIP-447, KIP-709): v1-9, flexible from v6, several groups
-// from v8. A partition without an offset, and one that does not exist, is -1
-// without an error. No offset is ever unstable, for want of transactions.
+// OffsetFetch (key 9, KIP-447, KIP-709): v1-10, flexible from v6, several groups
+// from v8, topics by id from v10. A partition without an offset, and one that
+// does not exist, is -1 without an error; an id that does not exist is one. No
+// offset is ever unstable, for want of transactions.
 //
 // Differs from Kafka: the member that asks, from v9 on, is not looked at; it is
 // of use to another protocol than the classic one.
@@ -41,38 +42,53 @@ func (c *call) offsets(name string, topics []message.OffsetFetchTopic) ([]messag
 	}
 	out := make([]message.OffsetFetchResponseTopic, len(topics))
 	wanted := make([]group.Topic, len(topics))
+	refused := make([]error, len(topics))
 	for i, t := range topics {
-		if known, ok := c.image.Topic(t.Name); ok {
-			wanted[i].ID = known.ID
-		}
+		wanted[i].ID, refused[i] = c.offsetsOf(&t)
 		for _, p := range t.PartitionIndexes {
 			wanted[i].Partitions = append(wanted[i].Partitions, group.Partition{Partition: p})
 		}
 	}
 	c.h.Groups.Committed(name, wanted)
 	for i, t := range topics {
-		if err := c.allow(kafka.OpDescribe, kafka.TopicResource(t.Name)); err != nil {
+		if err := refused[i]; err != nil {
 			out[i] = refusedOffsets(topics[i:i+1], c.code(err))[0]
 			continue
 		}
-		out[i] = showOffsets(t.Name, wanted[i].Partitions)
+		out[i] = showOffsets(t.Name, t.TopicID, wanted[i].Partitions)
 	}
 	return out, nil
 }
+
+// offsetsOf is the id under which the offsets of a topic are kept, zero for one
+// that is not there, or why the caller may not see them.
+func (c *call) offsetsOf(asked *message.OffsetFetchTopic) (kafka.TopicID, error) {
+	t, err := c.topic(asked.Name, asked.TopicID, c.byTopicID(), kafka.OpDescribe)
+	switch {
+	case kafka.CodeOf(err) == kafka.UnknownTopicOrPartition:
+		return kafka.TopicID{}, nil
+	case err != nil:
+		return kafka.TopicID{}, err
+	}
+	return t.ID, nil
+}
+
+// byTopicID says whether requests about committed offsets name topics by id.
+func (c *call) byTopicID() bool { return c.header.Version >= 10 }
 
 func (c *call) allOffsets(name string) []message.OffsetFetchResponseTopic {
 	out := []message.OffsetFetchResponseTopic{}
 	for _, t := range c.h.Groups.AllCommitted(name) {
 		known, ok := c.image.TopicByID(t.ID)
 		if ok && c.may(kafka.OpDescribe, kafka.TopicResource(known.Name)) {
-			out = append(out, showOffsets(known.Name, t.Partitions))
+			out = append(out, showOffsets(known.Name, t.ID, t.Partitions))
 		}
 	}
 	return out
 }
 
-func showOffsets(topic string, partitions []group.Partition) message.OffsetFetchResponseTopic {
-	out := message.OffsetFetchResponseTopic{Name: topic, Partitions: make([]message.OffsetFetchResponsePartition, len(partitions))}
+func showOffsets(name string, id kafka.TopicID, partitions []group.Partition) message.OffsetFetchResponseTopic {
+	out := message.OffsetFetchResponseTopic{Name: name, TopicID: id, Partitions: make([]message.OffsetFetchResponsePartition, len(partitions))}
 	for i := range partitions {
 		p := &partitions[i]
 		out.Partitions[i] = message.OffsetFetchResponsePartition{
@@ -86,7 +102,7 @@ func showOffsets(topic string, partitions []group.Partition) message.OffsetFetch
 func refusedOffsets(topics []message.OffsetFetchTopic, code kafka.Code) []message.OffsetFetchResponseTopic {
 	out := make([]message.OffsetFetchResponseTopic, len(topics))
 	for i, t := range topics {
-		out[i] = message.OffsetFetchResponseTopic{Name: t.Name, Partitions: make([]message.OffsetFetchResponsePartition, len(t.PartitionIndexes))}
+		out[i] = message.OffsetFetchResponseTopic{Name: t.Name, TopicID: t.TopicID, Partitions: make([]message.OffsetFetchResponsePartition, len(t.PartitionIndexes))}
 		for j, p := range t.PartitionIndexes {
 			out[i].Partitions[j] = message.OffsetFetchResponsePartition{
 				PartitionIndex: p, CommittedOffset: -1, CommittedLeaderEpoch: -1, Metadata: new(string), ErrorCode: code,

@@ -32,12 +32,16 @@ func (m *DeleteGroupsResponse) SetThrottle(ms int32) { m.ThrottleTimeMs = ms }
 
 // DeleteGroupsResponseResult answers for one group.
 type DeleteGroupsResponseResult struct {
-	GroupID   string
-	ErrorCode kafka.Code
+	GroupID      string
+	ErrorCode    kafka.Code
+	ErrorMessage *string
 }
 
 // Fields is the wire order.
 func (m *DeleteGroupsResponseResult) Fields(c *codec.Cursor) {
 	c.String("GroupId", &m.GroupID, "name of the group")
 	c.ErrorCode("ErrorCode", &m.ErrorCode, "error of this group")
+	if c.Version >= 3 {
+		c.NullString("ErrorMessage", 3, &m.ErrorMessage, "what is wrong, for people")
+	}
 }

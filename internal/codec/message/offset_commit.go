@@ -5,7 +5,8 @@ import (
 	"kaasd/internal/kafka"
 )
 
-// OffsetCommitRequest keeps offsets for a group (key 8).
+// OffsetCommitRequest keeps offsets for a group (key 8). From version 10 on
+// topics are named by id (KIP-848).
 type OffsetCommitRequest struct {
 	GroupID                   string
 	GenerationIDOrMemberEpoch int32
@@ -34,12 +35,17 @@ func (m *OffsetCommitRequest) Fields(c *codec.Cursor) {
 // OffsetCommitTopic is the offsets of one topic.
 type OffsetCommitTopic struct {
 	Name       string
+	TopicID    kafka.TopicID
 	Partitions []OffsetCommitPartition
 }
 
 // Fields is the wire order.
 func (m *OffsetCommitTopic) Fields(c *codec.Cursor) {
-	c.String("Name", &m.Name, "name of the topic")
+	if c.Version <= 9 {
+		c.String("Name", &m.Name, "name of the topic")
+	} else {
+		c.UUID("TopicId", &m.TopicID, "id of the topic")
+	}
 	codec.Array(c, "Partitions", "OffsetCommitRequestPartition", &m.Partitions, "offsets by partition")
 }
 
@@ -83,12 +89,17 @@ func (m *OffsetCommitResponse) SetThrottle(ms int32) { m.ThrottleTimeMs = ms }
 // OffsetCommitResponseTopic answers for one topic.
 type OffsetCommitResponseTopic struct {
 	Name       string
+	TopicID    kafka.TopicID
 	Partitions []OffsetCommitResponsePartition
 }
 
 // Fields is the wire order.
 func (m *OffsetCommitResponseTopic) Fields(c *codec.Cursor) {
-	c.String("Name", &m.Name, "name of the topic")
+	if c.Version <= 9 {
+		c.String("Name", &m.Name, "name of the topic")
+	} else {
+		c.UUID("TopicId", &m.TopicID, "id of the topic, as asked")
+	}
 	codec.Array(c, "Partitions", "OffsetCommitResponsePartition", &m.Partitions, "answers by partition")
 }
 

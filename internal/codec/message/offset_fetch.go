@@ -6,7 +6,8 @@ import (
 )
 
 // OffsetFetchRequest asks for committed offsets (key 9): of one group, or from
-// version 8 on of several (KIP-709).
+// version 8 on of several (KIP-709). From version 10 on topics are named by id
+// (KIP-848).
 type OffsetFetchRequest struct {
 	GroupID       string
 	Topics        []OffsetFetchTopic
@@ -50,12 +51,17 @@ func (m *OffsetFetchGroup) Fields(c *codec.Cursor) {
 // OffsetFetchTopic is the partitions of one topic.
 type OffsetFetchTopic struct {
 	Name             string
+	TopicID          kafka.TopicID
 	PartitionIndexes []int32
 }
 
 // Fields is the wire order.
 func (m *OffsetFetchTopic) Fields(c *codec.Cursor) {
-	c.String("Name", &m.Name, "name of the topic")
+	if c.Version <= 9 {
+		c.String("Name", &m.Name, "name of the topic")
+	} else {
+		c.UUID("TopicId", &m.TopicID, "id of the topic")
+	}
 	c.Int32s("PartitionIndexes", &m.PartitionIndexes, "numbers of the partitions")
 }
 
@@ -102,12 +108,17 @@ func (m *OffsetFetchResponseGroup) Fields(c *codec.Cursor) {
 // OffsetFetchResponseTopic is the offsets of one topic.
 type OffsetFetchResponseTopic struct {
 	Name       string
+	TopicID    kafka.TopicID
 	Partitions []OffsetFetchResponsePartition
 }
 
 // Fields is the wire order.
 func (m *OffsetFetchResponseTopic) Fields(c *codec.Cursor) {
-	c.String("Name", &m.Name, "name of the topic")
+	if c.Version <= 9 {
+		c.String("Name", &m.Name, "name of the topic")
+	} else {
+		c.UUID("TopicId", &m.TopicID, "id of the topic")
+	}
 	codec.Array(c, "Partitions", "OffsetFetchResponsePartition", &m.Partitions, "offsets by partition")
 }
 
