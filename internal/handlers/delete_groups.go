@@ -9,19 +9,23 @@ import (
 
 // DeleteGroups (key 42, KIP-229): v0-3, flexible from v2. A group without
 // members goes with its offsets, durably as log.flush says before the answer.
-//
-// Differs from Kafka: a refusal says why, from v3 on, which has a place for it.
+// What a client has words of its own for has no message, as in Kafka; a denial
+// says, from v3 on, what is not permitted.
 func (h *Handlers) deleteGroups(c *call, req *message.DeleteGroupsRequest) (*message.DeleteGroupsResponse, error) {
 	resp := &message.DeleteGroupsResponse{Results: make([]message.DeleteGroupsResponseResult, len(req.GroupsNames))}
 	for i, name := range req.GroupsNames {
-		err := c.allow(kafka.OpDelete, kafka.GroupResource(name))
-		if err == nil {
-			err = h.Groups.Delete(c.ctx, c.now, name)
-		}
-		if err == nil {
-			h.log.Info("group deleted", append(c.who(), zap.String("group", name))...)
-		}
-		resp.Results[i] = message.DeleteGroupsResponseResult{GroupID: name, ErrorCode: c.code(err), ErrorMessage: text(err)}
+		resp.Results[i] = c.deleteGroup(name)
 	}
 	return resp, nil
+}
+
+func (c *call) deleteGroup(name string) message.DeleteGroupsResponseResult {
+	if err := c.allow(kafka.OpDelete, kafka.GroupResource(name)); err != nil {
+		return message.DeleteGroupsResponseResult{GroupID: name, ErrorCode: c.code(err), ErrorMessage: text(err)}
+	}
+	err := c.h.Groups.Delete(c.ctx, c.now, name)
+	if err == nil {
+		c.h.log.Info("group deleted", append(c.who(), zap.String("group", name))...)
+	}
+	return message.DeleteGroupsResponseResult{GroupID: name, ErrorCode: c.code(err)}
 }
