@@ -6,7 +6,7 @@
 //
 //	<data>/
 //	  LOCK                          flock, with the holder's process id
-//	  meta.properties               version, cluster.id, node.id, leader.epoch
+//	  meta.properties               version, cluster.id, node.id, leader.epoch, created.ms
 //	  clean                         written last by a clean stop, removed first at start
 //	  checkpoint                    a line for each log, see below
 //	  <topic>-<partition>/
@@ -57,7 +57,11 @@
 //
 // The leader epoch of every log is one counter in meta.properties, raised by
 // each start before anything else is written. A log notes it with its first
-// batch of that epoch.
+// batch of that epoch. No start's epoch is below the age of the folder in
+// minutes: clients ignore what has a lower epoch than they have seen of the same
+// topic id, for ever, and a folder that comes back from a backup knows nothing of
+// the epochs after it. A folder that was started more than once a minute on
+// average, from the backup to its loss, is ahead of that.
 //
 // # Locks
 //

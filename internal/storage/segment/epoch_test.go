@@ -2,6 +2,8 @@ package segment
 
 import (
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -43,6 +45,55 @@ func TestEpochsOverRestarts(t *testing.T) {
 		}
 		stop(t, s)
 	})
+}
+
+// A folder that is put back from a backup goes on above the epochs it had after
+// that, however often it was started meanwhile; a clock that goes back lowers
+// nothing.
+func TestEpochsOverBackups(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fs := vfs.Memory()
+		o := testOptions(fs, "/data")
+		start := func() int32 {
+			s := openStore(t, o)
+			defer stop(t, s)
+			return s.Epoch()
+		}
+		start()
+		backup, err := vfs.ReadFile(fs, "/data/"+propertiesFile, smallFile)
+		if err != nil {
+			t.Fatal(err)
+		}
+		last := int32(0)
+		for range 20 {
+			time.Sleep(90 * time.Minute)
+			epoch := start()
+			if again := start(); epoch <= last || again <= epoch {
+				t.Errorf("epoch %d, then %d, after %d", epoch, again, last)
+			} else {
+				last = again
+			}
+		}
+		time.Sleep(5 * time.Minute)
+		if err := vfs.WriteFile(fs, "/data/"+propertiesFile, backup); err != nil {
+			t.Fatal(err)
+		}
+		if got := start(); got <= last {
+			t.Errorf("epoch %d after a backup was put back, %d before", got, last)
+		}
+	})
+	back := properties{epoch: 7, created: time.Now().Add(time.Hour).UnixMilli()}
+	if err := back.raise(time.Now()); err != nil || back.epoch != 8 {
+		t.Errorf("epoch %d in a folder of the future: %v", back.epoch, err)
+	}
+	old := properties{epoch: 7}
+	if err := old.raise(time.Now()); err != nil || old.epoch != 8 || old.created == 0 {
+		t.Errorf("a folder that does not know its age: %+v, %v", old, err)
+	}
+	far := properties{epoch: 7, created: 1}
+	if err := far.raise(time.UnixMilli(1 << 52)); err != nil || far.epoch <= 7 {
+		t.Errorf("a clock far ahead: epoch %d, %v", far.epoch, err)
+	}
 }
 
 func TestEpochMachine(t *testing.T) {

@@ -7,9 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"path"
 	"strconv"
 	"strings"
+	"time"
 
 	"kaasd/internal/kafka"
 	"kaasd/internal/storage/vfs"
@@ -69,10 +71,26 @@ type properties struct {
 	clusterID string
 	nodeID    int32
 	epoch     int32 // leader epoch of the last start; -1: none
+	created   int64 // when the folder was, in ms of Unix time; 0: before that was noted
 }
 
 func (p properties) encode() []byte {
-	return fmt.Appendf(nil, "version=1\ncluster.id=%s\nnode.id=%d\nleader.epoch=%d\n", p.clusterID, p.nodeID, p.epoch)
+	return fmt.Appendf(nil, "version=1\ncluster.id=%s\nnode.id=%d\nleader.epoch=%d\ncreated.ms=%d\n", p.clusterID, p.nodeID, p.epoch, p.created)
+}
+
+// raise begins a new leader epoch at now. It is the next one, and not below the
+// age of the folder in minutes: a folder that was put back as it was in a backup
+// must not fall behind the epochs that clients have seen of it since.
+func (p *properties) raise(now time.Time) error {
+	if p.epoch == math.MaxInt32 {
+		return fmt.Errorf("%s: no leader epoch is left after %d", propertiesFile, p.epoch)
+	}
+	if p.created == 0 {
+		p.created = now.UnixMilli()
+	}
+	age := now.Sub(time.UnixMilli(p.created)) / time.Minute
+	p.epoch = max(p.epoch+1, int32(min(age, math.MaxInt32/2)))
+	return nil
 }
 
 func decodeProperties(raw []byte) (properties, error) {
@@ -101,6 +119,12 @@ func decodeProperties(raw []byte) (properties, error) {
 			} else {
 				p.epoch = int32(n)
 			}
+		case "created.ms":
+			n, err := strconv.ParseInt(value, 10, 64)
+			if err != nil || n < 0 {
+				return p, fmt.Errorf("%s: %s is %q, a number from 0 on is expected", propertiesFile, key, value)
+			}
+			p.created = n
 		}
 	}
 	if p.clusterID == "" || !seen["node.id"] || !seen["version"] {

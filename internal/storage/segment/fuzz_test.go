@@ -175,7 +175,7 @@ func sum(raw []byte) []byte {
 // FuzzSmallFiles: epochs, properties, snapshots, topic ids and starts.
 func FuzzSmallFiles(f *testing.F) {
 	f.Add(epochs{{0, 0}, {3, 7}}.encode())
-	f.Add(properties{"cluster", 1, 2}.encode())
+	f.Add(properties{"cluster", 1, 2, 3}.encode())
 	f.Add(encodeMetadata(ordersID))
 	f.Add(encodeStart(orders, 5))
 	f.Add(newProducers().encode())

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"path"
 	"slices"
 	"strings"
@@ -125,10 +124,9 @@ func (s *Store) open() error {
 			l.trust(m)
 		}
 	}
-	if p.epoch == math.MaxInt32 {
-		return fmt.Errorf("%s: no leader epoch is left after %d", propertiesFile, p.epoch)
+	if err := p.raise(time.Now()); err != nil {
+		return err
 	}
-	p.epoch++
 	s.clusterID, s.epoch = p.clusterID, p.epoch
 	return s.begun(p)
 }
