@@ -310,16 +310,3 @@ func TestListenersTellTheirAddress(t *testing.T) {
 		}
 	}
 }
-
-// A transactional producer fails at once and clearly.
-func TestTransactionsAreNotServed(t *testing.T) {
-	b := brokertest.Start(t)
-	client := newClient(t, b.Plain, kgo.TransactionalID("tx"), kgo.RequestRetries(0), kgo.RetryTimeout(time.Second))
-	err := client.BeginTransaction()
-	if err == nil {
-		err = client.ProduceSync(t.Context(), &kgo.Record{Topic: "t", Value: []byte("v")}).FirstErr()
-	}
-	if err == nil {
-		t.Error("a transaction seems to work")
-	}
-}
