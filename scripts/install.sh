@@ -25,13 +25,16 @@ if [ ${#packages[@]} -gt 0 ]; then
   as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends -o DPkg::Lock::Timeout=300 "${packages[@]}" >/dev/null
 fi
 
-for version in 4.0.0 4.4.0; do
-  [ -d "$cache/kafka-$version" ] && continue
-  rm -rf "$cache/kafka-$version.part"
-  mvn -q -B -Dstyle.color=never -f "$root/scripts/tools/pom.xml" -Dkafka.version=$version dependency:copy-dependencies \
-    -DincludeScope=runtime -DoutputDirectory="$cache/kafka-$version.part" >/dev/null
-  mv "$cache/kafka-$version.part" "$cache/kafka-$version"
-done
+# jars FOLDER POM VERSION: that version and what it needs.
+jars() {
+  [ -d "$cache/$1" ] && return
+  rm -rf "$cache/$1.part"
+  mvn -q -B -Dstyle.color=never -f "$root/scripts/$2" "-Dkafka.version=$3" dependency:copy-dependencies \
+    -DincludeScope=runtime -DoutputDirectory="$cache/$1.part" >/dev/null
+  mv "$cache/$1.part" "$cache/$1"
+}
+for version in 4.0.0 4.4.0; do jars "kafka-$version" tools/pom.xml $version; done
+for version in 3.6.2 3.9.2 4.0.0 4.4.0; do jars "kafka-clients-$version" clients/java/pom.xml $version; done
 
 if [ ! -x "$cache/venv/bin/python" ] || [ ! -f "$cache/venv/complete" ]; then
   python3 -m venv "$cache/venv"
