@@ -46,6 +46,10 @@
 // it, so something always finishes and the total stays below the pool plus one
 // frame.
 //
+// Records of an answer need no memory where the peer is on a plain socket: the
+// kernel sends them from the file (outlet.SendFile). Any other transport, such as
+// one that encrypts, is given the bytes.
+//
 // # Time limits
 //
 //	a connection at rest, or a small frame begun    Options.IdleTimeout since the last answer

@@ -60,7 +60,7 @@ func (o *outlet) reset() {
 // last.
 func (o *outlet) Write(p []byte) (int, error) {
 	if len(p) > o.left {
-		return 0, fmt.Errorf("the answer is longer than it said, by %d bytes", len(p)-o.left)
+		return 0, o.tooLong(int64(len(p)))
 	}
 	o.left -= len(p)
 	if o.left > 0 && len(p) < smallPart && o.filled+len(p) <= gatherBytes {
@@ -81,6 +81,21 @@ func (o *outlet) Write(p []byte) (int, error) {
 		return 0, err
 	}
 	return len(p), nil
+}
+
+func (o *outlet) tooLong(part int64) error {
+	return fmt.Errorf("the answer is longer than it said, by %d bytes", part-int64(o.left))
+}
+
+// flush sends what is gathered.
+func (o *outlet) flush() error {
+	if o.filled == 0 {
+		return nil
+	}
+	gathered := o.gather.bytes[:o.filled]
+	o.filled = 0
+	_, err := o.send(gathered)
+	return err
 }
 
 // send sends all of p.

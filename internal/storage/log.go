@@ -153,7 +153,8 @@ type Slice struct {
 type Records interface {
 	// Size is known before a byte is read.
 	Size() int
-	// WriteTo streams exactly Size bytes through one pooled buffer.
+	// WriteTo streams exactly Size bytes: from file to socket where both can,
+	// else through one pooled buffer.
 	io.WriterTo
 	// Release lets go of the segments; once.
 	Release()

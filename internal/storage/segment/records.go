@@ -1,6 +1,7 @@
 package segment
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"sync"
@@ -13,6 +14,16 @@ import (
 const piece = 256 << 10
 
 var pieces = sync.Pool{New: func() any { return new([piece]byte) }}
+
+// leastSent is the size from which on a range is sent by the kernel, in bytes:
+// below it a copy beside the head of the answer costs less than a call of its own.
+const leastSent = 32 << 10
+
+// sender is a writer that has the kernel send from a file. It is
+// errors.ErrUnsupported, and nothing is sent, when it cannot.
+type sender interface {
+	SendFile(fd uintptr, pos, size int64) (int64, error)
+}
 
 // records is a range of whole batches in one segment, which it holds open.
 type records struct {
@@ -34,9 +45,34 @@ func (r *records) Size() int { return int(r.size) }
 // Release lets go of the segment.
 func (r *records) Release() { r.seg.release() }
 
-// WriteTo streams the range. The bytes were whole when the range was cut, so
+// WriteTo streams the range: from the file to the socket where both can do
+// that, else through a buffer. The bytes were whole when the range was cut, so
 // less of them is an error.
 func (r *records) WriteTo(w io.Writer) (int64, error) {
+	if n, err := r.send(w); !errors.Is(err, errors.ErrUnsupported) {
+		return n, err
+	}
+	return r.copy(w)
+}
+
+// send has the kernel send the range. Old segments are copied: while the kernel
+// waits for the disk it cannot be told from waiting for the peer, and how many
+// threads wait for disks is bounded.
+func (r *records) send(w io.Writer) (int64, error) {
+	to, can := w.(sender)
+	file, sendable := r.file.(vfs.Sendable)
+	if !can || !sendable || r.cold || r.size < leastSent {
+		return 0, errors.ErrUnsupported
+	}
+	n, err := to.SendFile(file.Fd(), r.pos, r.size)
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		r.store.metrics.errors.WithLabelValues("read").Inc()
+		err = fmt.Errorf("read %s at %d: %w", r.seg.path+logSuffix, r.pos+n, err)
+	}
+	return n, err
+}
+
+func (r *records) copy(w io.Writer) (int64, error) {
 	buf := pieces.Get().(*[piece]byte)
 	defer pieces.Put(buf)
 	for done := int64(0); done < r.size; {

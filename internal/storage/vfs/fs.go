@@ -48,6 +48,13 @@ type File interface {
 	Sync() error
 }
 
+// Sendable is a File that the kernel can send from. Its descriptor is good for
+// as long as the file is open.
+type Sendable interface {
+	File
+	Fd() uintptr
+}
+
 // ReadFile reads a whole file of at most limit bytes.
 func ReadFile(fsys FS, name string, limit int64) ([]byte, error) {
 	f, err := fsys.Open(name)
