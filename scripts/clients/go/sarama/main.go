@@ -5,9 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/IBM/sarama"
+	"github.com/rcrowley/go-metrics"
 	"github.com/xdg-go/scram"
 
 	"kaasd/clients/program"
@@ -85,10 +87,15 @@ func produce(_ context.Context, o *program.Options) (time.Duration, error) {
 	return told, errors.Join(err, producer.Close())
 }
 
-// longest is the longest throttle by sarama's own metric, of all brokers together.
+// longest is the longest throttle by sarama's own metrics, one of each broker.
 func longest(c *sarama.Config) time.Duration {
-	told, _ := c.MetricRegistry.GetAll()["throttle-time-in-ms"]["max"].(int64)
-	return time.Duration(told) * time.Millisecond
+	var longest int64
+	c.MetricRegistry.Each(func(name string, metric any) {
+		if told, ok := metric.(metrics.Histogram); ok && strings.HasPrefix(name, "throttle-time-in-ms") {
+			longest = max(longest, told.Max())
+		}
+	})
+	return time.Duration(longest) * time.Millisecond
 }
 
 func strategy(name string) sarama.BalanceStrategy {
