@@ -1,6 +1,7 @@
 #!/bin/bash
 # Brings the tools and clients of the end-to-end tests: Debian packages, jars
-# of Apache Kafka by Maven, Python clients by pip. Does nothing twice.
+# of Apache Kafka by Maven, clients in Python by pip and in JavaScript by npm. Does
+# nothing twice.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 cache=${KAASD_CACHE:-$root/.cache}
@@ -18,6 +19,9 @@ need busybox busybox-static
 need mvn maven
 need javac default-jdk-headless # scripts/tools/CommandLines.java is run from its source
 need python3 python3
+need npm npm # with node
+need g++ g++ # builds the codec of kafkajs-lz4
+need make make
 need curl curl
 python3 -m venv --help >/dev/null 2>&1 && python3 -c 'import ensurepip' 2>/dev/null || packages+=(python3-venv)
 if [ ${#packages[@]} -gt 0 ]; then
@@ -36,10 +40,27 @@ jars() {
 for version in 4.0.0 4.4.0; do jars "kafka-$version" tools/pom.xml $version; done
 for version in 3.6.2 3.9.2 4.0.0 4.4.0; do jars "kafka-clients-$version" clients/java/pom.xml $version; done
 
-if [ ! -x "$cache/venv/bin/python" ] || [ ! -f "$cache/venv/complete" ]; then
-  python3 -m venv "$cache/venv"
-  pip=("$cache/venv/bin/pip" install -q --disable-pip-version-check)
-  "${pip[@]}" 'kafka-python>=3' 'confluent-kafka>=2.11'
-  "${pip[@]}" --target "$cache/kafka-python-2" 'kafka-python==2.0.2'
-  touch "$cache/venv/complete"
-fi
+# once FOLDER LIST COMMAND...: COMMAND, unless FOLDER is there as LIST wants it.
+once() {
+  cmp -s "$2" "$cache/$1/complete" && return
+  "${@:3}"
+  cp "$2" "$cache/$1/complete"
+}
+python_clients() {
+  local python=$cache/venv/bin/python pip
+  pip=("$python" -m pip install -q --disable-pip-version-check)
+  [ -x "$python" ] || python3 -m venv "$cache/venv"
+  "${pip[@]}" -r "$1"
+  [ -d "$cache/kafka-python-2" ] || "${pip[@]}" --target "$cache/kafka-python-2" 'kafka-python==2.0.2'
+  # The last with a wheel for Python 3.11 and none for 3.12: later ones build it.
+  [ -d "$cache/librdkafka-2.0" ] || "${pip[@]}" --target "$cache/librdkafka-2.0" 'confluent-kafka==2.0.2'
+}
+node_clients() {
+  local prefix
+  prefix=$(dirname "$(dirname "$(readlink -f "$(command -v node)")")")
+  mkdir -p "$cache/node"
+  cp "$1" "$cache/node/package.json"
+  npm_config_nodedir=$prefix npm install --prefix "$cache/node" --no-audit --no-fund --no-package-lock --loglevel error >/dev/null
+}
+once venv "$root/scripts/clients/python/requirements.txt" python_clients "$root/scripts/clients/python/requirements.txt"
+once node "$root/scripts/clients/node/package.json" node_clients "$root/scripts/clients/node/package.json"
