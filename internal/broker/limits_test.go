@@ -55,3 +55,26 @@ func TestCompressedRecordsAreOpenedOnRequest(t *testing.T) {
 		}
 	}
 }
+
+// A client may say itself that the broker's time counts (Kafka 4.4.0 takes that):
+// where it does not, the batch is taken, and its times are the producer's.
+func TestAppendTimeBitOfAClient(t *testing.T) {
+	p := dial(t, brokertest.Start(t).Plain)
+	p.newTopic("created")
+	p.newTopic("appended", config("message.timestamp.type", "LogAppendTime"))
+	for _, codec := range []record.Codec{record.None, record.Gzip, record.Snappy, record.LZ4, record.Zstd} {
+		for topic, stamps := range map[string]bool{"created": false, "appended": true} {
+			b := record.NewBuilder(codec).Add(1000, nil, []byte("v")).Batch()
+			b[22] |= 1 << 3
+			reseal(b)
+			answer, _ := p.produce(topic, b)
+			if answer.ErrorCode != kafka.NoError || (answer.LogAppendTimeMs > 1000) != stamps {
+				t.Errorf("%s, %v: %s, append time %d", topic, codec, answer.ErrorCode, answer.LogAppendTimeMs)
+			}
+			stored := batches(t, p.fetchOne(12, fetchRequest(topic, answer.BaseOffset)).Records.Bytes)[0]
+			if stored.Codec() != codec || (stored.MaxTimestamp() > 1000) != stamps || stamps && !stored.AppendTime() {
+				t.Errorf("%s, %v: stored with %v, time %d", topic, codec, stored.Codec(), stored.MaxTimestamp())
+			}
+		}
+	}
+}
