@@ -11,11 +11,12 @@ from commandline import Member, Pace
 
 NAME = "confluent-kafka"
 VERSION = f"{metadata.version(NAME)} (librdkafka {confluent_kafka.libversion()[0]})"
-LACKS = {"sticky": "librdkafka has the cooperative kind of it only"}
+LACKS = {"sticky": "librdkafka has the cooperative kind of it only",
+         "protocol": "librdkafka says in its debug log alone that a broker has no KIP-848, and asks again for ever"}
 if confluent_kafka.libversion()[1] < 0x020a0000:
     LACKS["protocol"] = "librdkafka has KIP-848 as more than a preview since 2.10"
 STRATEGIES = {"cooperative": "cooperative-sticky"}
-FATAL = (KafkaError._AUTHENTICATION, KafkaError.FENCED_INSTANCE_ID, KafkaError.UNSUPPORTED_VERSION, KafkaError._UNSUPPORTED_FEATURE)
+FATAL = (KafkaError._AUTHENTICATION, KafkaError.FENCED_INSTANCE_ID)
 
 
 def settings(o, **more):
@@ -50,12 +51,10 @@ def produce(o):
 
 
 def membership(o):
-    conf = settings(o, **{"group.id": o.group, "auto.offset.reset": "earliest", "enable.auto.commit": False})
+    conf = settings(o, **{"group.id": o.group, "auto.offset.reset": "earliest", "enable.auto.commit": False,
+                          "session.timeout.ms": o.session * 1000, "heartbeat.interval.ms": commandline.HEARTBEAT_MS})
     if o.static:
         conf["group.instance.id"] = o.static
-    if o.protocol == "consumer":  # the rest is the broker's to say
-        return conf | {"group.protocol": "consumer"}
-    conf |= {"session.timeout.ms": o.session * 1000, "heartbeat.interval.ms": commandline.HEARTBEAT_MS}
     if o.assignor:
         conf["partition.assignment.strategy"] = STRATEGIES.get(o.assignor, o.assignor)
     return conf

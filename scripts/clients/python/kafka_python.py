@@ -21,6 +21,7 @@ if int(kafka.__version__.split(".")[0]) >= 3:
 else:
     LACKS |= {"cooperative": "kafka-python has it since 3.0", "static": "kafka-python has static members since 3.0", "transactions": "kafka-python has them since 2.1"}
 NAME = "kafka-python"
+POLL_MS = 5000  # long: version 3 loses its assignment where the time is over just as the group gives it
 
 
 def settings(o, **more):
@@ -72,11 +73,10 @@ def consume(o):
         more["partition_assignment_strategy"] = [ASSIGNORS[o.assignor]]
     c = KafkaConsumer(**settings(o, group_id=o.group, auto_offset_reset="earliest", enable_auto_commit=False,
                                  session_timeout_ms=o.session * 1000, heartbeat_interval_ms=commandline.HEARTBEAT_MS, **more))
-    c.partitions_for_topic(o.topic)  # or version 3 joins before it knows of any, and now and then does not look again
     c.subscribe([o.topic], listener=Listener(member))
     while member.goes_on():
         read = 0
-        for p, messages in c.poll(timeout_ms=200, max_records=100).items():
+        for p, messages in c.poll(timeout_ms=POLL_MS, max_records=100).items():
             for m in messages:
                 read += member.record(p.partition, m.offset, m.value)
         if read:
