@@ -120,9 +120,9 @@
 // something for it. Turns are promises to connections, not a queue: who went
 // away is skipped, since a turn that is not taken is credit for the next ones.
 // What a waiting fetch announces is therefore its turn, never less than the
-// debt; a lone one announces the debt. A turn that is further away than 25 s is
+// debt; a lone one announces the debt. A turn that is further away than 5 s is
 // announced in steps of that: clients give up connections that are still for
-// longer, and with them their turn.
+// long, the first ones after 10 s, and with them their turn.
 //
 //	balance  ...paid|   turn of A   |   turn of B   |   turn of A   |
 //	comes                     A               B               A

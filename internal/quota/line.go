@@ -13,9 +13,10 @@ const (
 	// the balance, in ticks: enough to turn the next ones away.
 	minHandout = 2 * msTicks
 	// patience is how long a fetch is sent away for at most, unless the debt is
-	// longer: a client that gives up after 30 s and connects again has lost its
-	// turn, and may never live to see one.
-	patience = 25 * secTicks
+	// longer. A client that gives up and connects again has lost its turn, and may
+	// never live to see one; some do after 10 s. And where heartbeats of a group
+	// share the connection, two fetches may stand before one.
+	patience = 5 * secTicks
 	// strangers is how many fetchers a new one reckons with.
 	strangers = 32
 )
