@@ -4,7 +4,13 @@
 // the broker refuses it.
 'use strict'
 const fs = require('node:fs')
+const { createRequire } = require('node:module')
 const { parseArgs } = require('node:util')
+
+// Where the libraries are: the folder of node_modules.
+const MODULES = process.env.CLIENT_MODULES ?? __dirname
+const library = createRequire(`${MODULES}/`)
+const version = name => JSON.parse(fs.readFileSync(`${MODULES}/node_modules/${name}/package.json`)).version
 
 const CODECS = ['none', 'gzip', 'snappy', 'lz4', 'zstd']
 const HEARTBEAT_MS = 500
@@ -143,4 +149,4 @@ async function run(name, version, lacks, verbs) {
   }
 }
 
-module.exports = { HEARTBEAT_MS, Member, complain, records, refused, run, say, transact }
+module.exports = { HEARTBEAT_MS, Member, complain, library, records, refused, run, say, transact, version }

@@ -1,13 +1,11 @@
 // KafkaJS behind the command line of commandline.js.
 'use strict'
-const { createRequire } = require('node:module')
-const modules = createRequire(`${process.env.CLIENT_MODULES ?? __dirname}/`)
-const { CompressionCodecs, CompressionTypes, Kafka, logLevel } = modules('kafkajs')
-const { HEARTBEAT_MS, Member, complain, records, run, say, transact } = require('./commandline')
+const { HEARTBEAT_MS, Member, complain, library, records, run, say, transact, version } = require('./commandline')
+const { CompressionCodecs, CompressionTypes, Kafka, logLevel } = library('kafkajs')
 
-CompressionCodecs[CompressionTypes.Snappy] = modules('kafkajs-snappy')
-CompressionCodecs[CompressionTypes.LZ4] = new (modules('kafkajs-lz4'))().codec
-const zstd = modules('@mongodb-js/zstd')
+CompressionCodecs[CompressionTypes.Snappy] = library('kafkajs-snappy')
+CompressionCodecs[CompressionTypes.LZ4] = new (library('kafkajs-lz4'))().codec
+const zstd = library('@mongodb-js/zstd')
 CompressionCodecs[CompressionTypes.ZSTD] = () => ({ compress: encoder => zstd.compress(encoder.buffer), decompress: zstd.decompress })
 
 const NAME = 'kafkajs'
@@ -88,4 +86,4 @@ function transaction(o) {
   })
 }
 
-run(NAME, modules('kafkajs/package.json').version, LACKS, { produce, consume, transact: transaction })
+run(NAME, version('kafkajs'), LACKS, { produce, consume, transact: transaction })
