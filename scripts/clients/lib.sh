@@ -1,6 +1,6 @@
 # What smoke.sh and matrix.sh share: a broker for trials.py. Sourced, not run.
 . "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
-"$root/scripts/clients/build.sh" || exit 1
+KAASD_CACHE=$cache "$root/scripts/clients/build.sh" || exit 1
 export root cache work CLIENT_PASSWORD=pencil
 export java="${java_options[*]}" # for clients.tsv
 

@@ -83,7 +83,7 @@ public class Client {
         Properties built = new Properties();
         built.load(Client.class.getResourceAsStream("/kafka/kafka-version.properties"));
         String version = built.getProperty("version");
-        String lacks = version.startsWith("3.") ? "\"protocol\":\"an early version, before Kafka 4.0\"" : "";
+        String lacks = version.startsWith("3.6.") ? "\"protocol\":\"KIP-848 is in the client since 3.7\"" : "";
         line("{\"name\":\"java\",\"version\":\"" + version + "\",\"codecs\":[\"none\",\"gzip\",\"snappy\",\"lz4\",\"zstd\"],\"lacks\":{" + lacks + "}}");
         return 0;
     }
