@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -24,6 +25,7 @@ type Coordinator struct {
 	logger  *zap.Logger
 	journal *journal
 	timers  *timers
+	told    atomic.Int64 // when the log was last told of a long throttle, in ns since the epoch
 
 	mu     sync.RWMutex
 	groups map[string]*group

@@ -24,6 +24,24 @@
 // place while their session lasts: the next life of one takes over the id
 // without a rebalance, and the last life is fenced.
 //
+// # Holds
+//
+// A connection that is throttled is not read, so a member that shares its
+// connection with what is throttled cannot say that it is alive. That is the
+// broker's doing, and must not cost the group a rebalance: while such a connection
+// is not read the member's session stands still (Hold), and then has as long to go
+// as it had. A member that speaks on another connection meanwhile, begins anew as
+// ever.
+//
+//	heartbeat    throttled, 25 s      read again
+//	    |-- 3 s --|===== held =====|---- 7 s ----| session of 10 s ends
+//
+// Nothing else stands still. A rebalance waits for a member that is held as long
+// as for any other, since the rest of the group stands still with it, and the
+// connection that goes away ends the hold: a member that is gone is found out one
+// session of reading later. A connection that is read only now and then makes a
+// dead member's session last longer by as much as it is not read.
+//
 // # Journal
 //
 // Offsets and members are kept in an ordinary storage.Log (LogPartition), run

@@ -27,6 +27,7 @@ type machine struct {
 	pending      map[string]time.Time // ids given out that nobody has joined with, until when
 	deadline     time.Time            // PreparingRebalance: who has not joined by then is out
 	initial      bool                 // the rebalance of a group that was empty
+	outwaited    bool                 // the log was told of a throttle longer than a session
 	grew         bool                 // a member has come since the last look
 	left         time.Duration        // how much longer the initial rebalance may be put off
 	syncBy       time.Time            // who has not synced by then is out; zero: all have
@@ -69,7 +70,7 @@ func (g *machine) enter(s State, now time.Time) { g.state, g.since = s, now }
 
 // touch begins a member's session anew.
 func (g *machine) touch(m *member, now time.Time) {
-	m.deadline = now.Add(m.session)
+	m.deadline, m.heldAt = now.Add(m.session), now
 	g.arm(m.deadline)
 }
 

@@ -25,7 +25,9 @@ type member struct {
 	syncing          *Future[Synced] // its sync waits for the leader
 	synced           bool            // it has asked for the assignment of this generation
 	fresh            bool            // its first join still waits
-	deadline         time.Time       // end of the session, unless it waits
+	deadline         time.Time       // end of the session, unless it waits or is held
+	holds            int             // connections of it that are not read
+	heldAt           time.Time       // with holds: since when the session stands still
 	skipsAssignments bool            // its join understands SkipAssignment
 }
 
@@ -34,10 +36,10 @@ type member struct {
 const newJoinTimeout = 5 * time.Minute
 
 // expires is when the session ends, if it is running. While a member waits
-// for the group it need not say that it is alive.
+// for the group it need not say that it is alive, and while it is held it cannot.
 func (m *member) expires() (time.Time, bool) {
 	switch {
-	case m.syncing != nil, m.joining != nil && !m.fresh:
+	case m.holds > 0, m.syncing != nil, m.joining != nil && !m.fresh:
 		return time.Time{}, false
 	}
 	return m.deadline, true

@@ -33,7 +33,7 @@ func (g *machine) rename(m *member, id string) {
 	if g.leader == m.id {
 		g.leader = id
 	}
-	m.id = id
+	m.id, m.holds = id, 0 // those were of connections of the last life
 	g.members[id] = m
 }
 

@@ -250,6 +250,8 @@ func (s *stage) do(l line) {
 	case "heartbeat":
 		err := s.g.heartbeat(s.now, &Heartbeat{MemberID: l.name, InstanceID: l.fields["instance"], Generation: s.generation(l)})
 		s.tell("%s: %s", l.name, kafka.CodeOf(err))
+	case "hold", "release":
+		s.hold(l)
 	case "leave":
 		s.leave(l)
 	case "wait":
@@ -317,6 +319,19 @@ func (s *stage) sync(l line) {
 	f := newFuture[Synced]()
 	s.syncs[l.name] = f
 	s.g.sync(s.now, r, f)
+}
+
+// hold begins or ends a time in which a member's connection is not read.
+func (s *stage) hold(l line) {
+	m := s.g.members[l.name]
+	switch {
+	case m == nil:
+		s.tell("%s: no member", l.name)
+	case l.verb == "hold":
+		s.g.hold(s.now, m)
+	default:
+		s.g.release(s.now, m)
+	}
 }
 
 func (s *stage) leave(l line) {

@@ -121,7 +121,7 @@ func (c *call) finish(m codec.Message) error {
 		}
 	}
 	if c.throttle.Muted() {
-		c.answer.Mute = c.payer().Mute(c.throttle)
+		c.answer.Mute = c.hold(c.payer().Mute(c.throttle))
 	}
 	return nil
 }

@@ -12,5 +12,8 @@ func (h *Handlers) heartbeat(c *call, req *message.HeartbeatRequest) (*message.H
 		err = h.Groups.Heartbeat(c.now, req.GroupID, &group.Heartbeat{
 			MemberID: req.MemberID, InstanceID: orEmpty(req.GroupInstanceID), Generation: req.GenerationID})
 	}
+	if err == nil {
+		c.speaksFor(req.GroupID, req.MemberID)
+	}
 	return &message.HeartbeatResponse{ErrorCode: c.code(err)}, nil
 }

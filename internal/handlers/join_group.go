@@ -23,6 +23,9 @@ func (h *Handlers) joinGroup(c *call, req *message.JoinGroupRequest) (*message.J
 	if err != nil {
 		return nil, err
 	}
+	if answer.Err == nil {
+		c.speaksFor(req.GroupID, answer.MemberID)
+	}
 	return c.joinResponse(answer), nil
 }
 

@@ -31,7 +31,7 @@ func (s *session) Admit(size int, head []byte) (server.Mute, error) {
 	}
 	if ok && s.Established() {
 		if mute := s.join(key, version, head); mute != nil {
-			return mute, nil // a nil *Mute is not a nil Mute
+			return s.hold(mute), nil // a nil *Mute is not a nil Mute
 		}
 	}
 	return nil, nil

@@ -31,6 +31,8 @@ func (h *Handlers) offsetCommit(c *call, req *message.OffsetCommitRequest) (*mes
 	c.committing += time.Since(began)
 	if err != nil {
 		c.refuseOffsets(resp, c.code(err))
+	} else {
+		c.speaksFor(req.GroupID, req.MemberID)
 	}
 	return resp, nil
 }

@@ -63,7 +63,8 @@ type setup struct {
 	properties  map[string]string
 	credentials string
 	flush       storage.Flush
-	fs          vfs.FS // what the store is on
+	fs          vfs.FS        // what the store is on
+	patience    time.Duration // of a new group with members that are still to come
 }
 
 func newRig(t testing.TB, choose ...func(*setup)) *rig {
@@ -146,11 +147,11 @@ func (r *rig) open(s setup, log *zap.Logger) *metadata.Store {
 	return meta
 }
 
-// openGroups has a first rebalance wait for nobody.
+// openGroups has a first rebalance wait for nobody, unless the test wants it to.
 func (r *rig) openGroups(s setup, log *zap.Logger) *group.Coordinator {
 	r.t.Helper()
 	o := group.DefaultOptions()
-	o.InitialDelay, o.Log = 0, group.LogConfig(s.flush)
+	o.InitialDelay, o.Log = s.patience, group.LogConfig(s.flush)
 	groupLog, err := r.store.Open(group.LogPartition, group.LogID, o.Log)
 	if err != nil {
 		r.t.Fatal(err)

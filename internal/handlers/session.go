@@ -26,6 +26,7 @@ type session struct {
 	client   *quota.Client // of clientID
 	clientID string
 	joined   joined
+	members  []membership // that have spoken here
 	unpaid   atomic.Int64 // ns of work that the next request is charged
 }
 

@@ -23,6 +23,9 @@ func (h *Handlers) syncGroup(c *call, req *message.SyncGroupRequest) (*message.S
 	if err != nil {
 		return nil, err
 	}
+	if answer.Err == nil {
+		c.speaksFor(req.GroupID, req.MemberID)
+	}
 	return c.syncResponse(answer), nil
 }
 
