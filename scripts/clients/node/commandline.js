@@ -111,7 +111,8 @@ function lacking(o, lacks) {
 }
 
 function refused(error) {
-  say('refused', error.message.replace(/\s+/g, ' '))
+  const texts = [error, ...(error.errors ?? [])].map(e => e.message) // of several, what each says
+  say('refused', texts.join(': ').replace(/\s+/g, ' '))
   return REFUSED
 }
 

@@ -6,6 +6,7 @@ const { Consumer, Producer, ProduceAcks, compressionsAlgorithms, stringSerialize
 const NAME = 'platformatic-kafka'
 const ACKS = { all: ProduceAcks.ALL, 1: ProduceAcks.LEADER, 0: ProduceAcks.NO_RESPONSE }
 const COMMIT_MS = 50
+const FETCH_MS = 500 // it closes when its last fetch has been answered
 const LACKS = {
   range: 'it has round robin only',
   sticky: 'it has round robin only',
@@ -35,7 +36,7 @@ async function produce(o) {
 
 // membership is how it belongs to its group: in the KIP-848 protocol most is the broker's to say.
 function membership(o) {
-  const base = { groupId: o.group, groupInstanceId: o.static, autocommit: false }
+  const base = { groupId: o.group, groupInstanceId: o.static, autocommit: false, maxWaitTime: FETCH_MS }
   if (o.protocol === 'consumer') return { ...base, groupProtocol: 'consumer' }
   return { ...base, sessionTimeout: o.session * 1000, heartbeatInterval: HEARTBEAT_MS }
 }

@@ -21,7 +21,7 @@ if int(kafka.__version__.split(".")[0]) >= 3:
 else:
     LACKS |= {"cooperative": "kafka-python has it since 3.0", "static": "kafka-python has static members since 3.0", "transactions": "kafka-python has them since 2.1"}
 NAME = "kafka-python"
-POLL_MS = 5000  # long: version 3 loses its assignment where the time is over just as the group gives it
+POLL_MS, JOIN_MS = 5000, 60000  # long: version 3 loses its assignment where the time is over while it joins
 
 
 def settings(o, **more):
@@ -76,7 +76,7 @@ def consume(o):
     c.subscribe([o.topic], listener=Listener(member))
     while member.goes_on():
         read = 0
-        for p, messages in c.poll(timeout_ms=POLL_MS, max_records=100).items():
+        for p, messages in c.poll(timeout_ms=POLL_MS if member.owned else JOIN_MS, max_records=100).items():
             for m in messages:
                 read += member.record(p.partition, m.offset, m.value)
         if read:
