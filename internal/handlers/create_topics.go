@@ -196,7 +196,7 @@ func topicConfigs(asked []message.CreateTopicsConfig) (map[string]string, error)
 // may see them (KIP-525).
 func (c *call) createdTopic(name string, made created) message.CreateTopicsResponseTopic {
 	t := message.CreateTopicsResponseTopic{
-		Name: name, ErrorCode: c.code(made.err), ErrorMessage: text(made.err), NumPartitions: -1, ReplicationFactor: -1,
+		Name: name, ErrorCode: c.code(made.err), ErrorMessage: text(made.err), NumPartitions: -1, ReplicationFactor: -1, Configs: []message.CreateTopicsResponseConfig{},
 	}
 	if made.err != nil {
 		return t

@@ -108,6 +108,9 @@ func (f *fetching) read(limit int) {
 				PartitionIndex: w.number, HighWatermark: -1, LastStableOffset: -1, LogStartOffset: -1, PreferredReadReplica: -1,
 				CurrentLeader: f.leader(w),
 			}
+			if w.absent != nil { // as Kafka tells what it never tried to read
+				w.out.AbortedTransactions = []message.FetchResponseAbortedTransaction{}
+			}
 		}
 	}
 }

@@ -30,10 +30,16 @@ func (h *Handlers) findCoordinator(c *call, req *message.FindCoordinatorRequest)
 		return resp, nil
 	}
 	one := c.coordinator(req.KeyType, req.Key)
+	if one.ErrorCode == kafka.NoError {
+		one.ErrorMessage = &noError
+	}
 	resp.ErrorCode, resp.ErrorMessage = one.ErrorCode, one.ErrorMessage
 	resp.NodeID, resp.Host, resp.Port = one.NodeID, one.Host, one.Port
 	return resp, nil
 }
+
+// noError is Kafka's message of success up to version 3; later there is none.
+var noError = "NONE"
 
 func (c *call) coordinator(kind int8, key string) message.FindCoordinatorResponseCoordinator {
 	if err := c.mayFind(kind, key); err != nil {

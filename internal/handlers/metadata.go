@@ -111,9 +111,19 @@ func (c *call) topicByName(name string, req *message.MetadataRequest) message.Me
 		if t, ok := c.image.Topic(name); ok {
 			return c.describeTopic(t, req)
 		}
-		err = c.whyMissing(name, req)
+		return c.missingTopic(name, req)
 	}
 	return unknownTopic(&name, kafka.TopicID{}, c.code(err))
+}
+
+// missingTopic is the answer for a topic that is not there, with what the
+// caller might do to one of that name.
+func (c *call) missingTopic(name string, req *message.MetadataRequest) message.MetadataResponseTopic {
+	topic := unknownTopic(&name, kafka.TopicID{}, c.code(c.whyMissing(name, req)))
+	if req.IncludeTopicAuthorizedOperations {
+		topic.TopicAuthorizedOperations = c.operations(kafka.TopicResource(name))
+	}
+	return topic
 }
 
 // whyMissing says why a topic is not there, after it was made where it could

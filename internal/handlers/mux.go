@@ -125,18 +125,19 @@ func (s *session) seal(c *call, response codec.Message, err error) (server.Answe
 
 // unsupported closes the connection, as Kafka does, unless the request is an
 // ApiVersions of another age: that is told which versions there are, in the
-// layout of version 0, and its body is not looked at (KIP-511).
+// layout of version 0, and its body is not looked at (KIP-511). A negative version
+// has the header of old.
 func (s *session) unsupported(ctx context.Context, key kafka.APIKey, version int16, r *server.Request) (server.Answer, error) {
 	s.h.metrics.unsupported.Inc()
 	if key != kafka.KeyApiVersions || !s.sasl.mayAskVersions(s.Established()) {
 		return server.Answer{}, fmt.Errorf("%s version %d is not served", key, version)
 	}
-	header, _, err := codec.ParseHeader(r.Frame, true)
+	route := s.h.routes.find(key)
+	header, _, err := codec.ParseHeader(r.Frame, route.IsFlexible(version))
 	if err != nil {
 		return server.Answer{}, fmt.Errorf("%s %d: %w", key, version, err)
 	}
 	header.Version = 0
-	route := s.h.routes.find(key)
 	return s.seal(s.newCall(ctx, header, r, route), &message.ApiVersionsResponse{
 		ErrorCode: kafka.UnsupportedVersion,
 		ApiKeys:   []message.ApiVersionsResponseKey{{ApiKey: key, MinVersion: route.listed, MaxVersion: route.high}},

@@ -165,7 +165,19 @@ func (p *production) appendTo(t *metadata.Topic, asked *message.ProducePartition
 		}
 	}
 	p.refuse(out, err, bad)
-	out.LogStartOffset = log.Offsets().Start
+	if !ofBatch(kafka.CodeOf(err)) || len(bad) > 0 {
+		out.LogStartOffset = log.Offsets().Start
+	}
+}
+
+// ofBatch says whether an error is about a batch that never came as far as the
+// log. Kafka tells no log start beside those.
+func ofBatch(code kafka.Code) bool {
+	switch code {
+	case kafka.CorruptMessage, kafka.InvalidRecord, kafka.MessageTooLarge, kafka.UnsupportedCompressionType:
+		return true
+	}
+	return false
 }
 
 func (p *production) validate(t *metadata.Topic, records []byte) (record.Batch, []record.RecordError, error) {
