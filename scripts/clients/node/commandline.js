@@ -111,8 +111,7 @@ function lacking(o, lacks) {
 }
 
 function refused(error) {
-  const texts = [error, ...(error.errors ?? [])].map(e => e.message) // of several, what each says
-  say('refused', texts.join(': ').replace(/\s+/g, ' '))
+  say('refused', error.message.replace(/\s+/g, ' '))
   return REFUSED
 }
 
@@ -150,4 +149,4 @@ async function run(name, version, lacks, verbs) {
   }
 }
 
-module.exports = { HEARTBEAT_MS, Member, complain, library, records, refused, run, say, transact, version }
+module.exports = { HEARTBEAT_MS, Member, complain, library, records, run, say, transact, version }
