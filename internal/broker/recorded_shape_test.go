@@ -22,7 +22,7 @@ func shapeOf(m codec.Message) shape {
 }
 
 // valueOnly are fields whose values say nothing about the shape.
-var valueOnly = map[string]bool{"ThrottleTimeMs": true, "Documentation": true, "ClusterID": true, "LogDir": true}
+var valueOnly = map[string]bool{"ThrottleTimeMs": true, "Documentation": true}
 
 func (s shape) add(place string, v reflect.Value) {
 	var kinds []string
