@@ -19,7 +19,7 @@ if int(kafka.__version__.split(".")[0]) >= 3:
     from kafka.coordinator.assignors.cooperative_sticky import CooperativeStickyAssignor
     ASSIGNORS["cooperative"] = CooperativeStickyAssignor
 else:
-    LACKS |= {"cooperative": "kafka-python has it since 3.0", "static": "kafka-python has static members since 3.0", "transactions": "kafka-python has them since 2.1"}
+    LACKS |= {"cooperative": "kafka-python 2 has the eager protocol only", "static": "kafka-python 2.0 has no static members", "transactions": "kafka-python has them since 2.2"}
 NAME = "kafka-python"
 POLL_MS, JOIN_MS = 5000, 60000  # long: version 3 loses its assignment where the time is over while it joins
 
