@@ -14,9 +14,9 @@ clients_broker
 trials matrix --table "$work/table" "$@"
 cat "$work/table"
 if [ -n "$rewrite" ]; then
-  { sed "/^$begin\$/q" "$page"; cat "$work/table"; sed -n "/^$end\$/,\$p" "$page"; } >"$work/page" && cat "$work/page" >"$page"
+  { sed "\\|^$begin\$|q" "$page" && cat "$work/table" && sed -n "\\|^$end\$|,\$p" "$page"; } >"$work/page" && cat "$work/page" >"$page"
 elif [ $# -eq 0 ]; then
-  difference=$(diff <(sed -n "/^$begin\$/,/^$end\$/p" "$page" | sed '1d;$d') "$work/table") && pass "docs/clients.md has the table of this run" ||
+  difference=$(diff <(sed -n "\\|^$begin\$|,\\|^$end\$|p" "$page" | sed '1d;$d') "$work/table") && pass "docs/clients.md has the table of this run" ||
     fail "docs/clients.md has the table of this run: scripts/matrix.sh --rewrite writes it" "$difference"
 fi
 total

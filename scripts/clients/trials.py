@@ -1,7 +1,7 @@
 """Runs the client programs of clients.tsv against a broker that is up already,
 and says of each what works:
 
-    trials.py smoke|matrix [--only NAME,...] [--table FILE]
+    trials.py smoke|matrix [--only CLIENT,...] [--trial TRIAL,...] [--jobs N] [--table FILE]
 
 The environment names the broker (PLAIN, SASL, HTTP: host:port; DATA: its folder;
 KAASD: the command), the folders (root, cache) and the password of all users.
@@ -85,8 +85,8 @@ def tail(text):
     return " / ".join(text.strip().splitlines()[-3:])[-600:]
 
 
-def kill(process, how=signal.SIGKILL):
-    os.killpg(process.pid, how)
+def kill(process):
+    os.killpg(process.pid, signal.SIGKILL)
     process.wait()
 
 
@@ -187,17 +187,20 @@ def group_is(group, members, state, lag, topic):
         time.sleep(0.2)
 
 
-def pipeline(client, topic, records, user=None, mechanism=None, codec="none", more=()):
+def pipeline(client, topic, records, user=None, mechanism=None, codec="none"):
     """Produces and consumes with one client; the group is committed and empty afterwards."""
     create(topic)
     produce(client, topic, records, user, mechanism, codec)
-    lines = consume(client, topic, topic, records, user, mechanism, more)
-    holds(read(lines), records)
+    holds(read(consume(client, topic, topic, records, user, mechanism)), records)
     group_is(topic, 0, "Empty", 0, topic)
-    return lines
 
 
 # The trials: each returns the word for its cell of the table.
+
+def plain_trial(client):
+    pipeline(client, client.name, 200)
+    return "works"
+
 
 def codec_trial(codec):
     def trial(client):
@@ -402,7 +405,7 @@ class Takeover:
 
 
 SMOKE = {
-    "produce and group consume": lambda client: pipeline(client, client.name, 200) and "works",
+    "produce and group consume": plain_trial,
     "SCRAM": sasl_trial("SCRAM-SHA-512"),
     "throttled": throttled_trial,
     "transactions": transactions_trial,
@@ -445,13 +448,21 @@ def table(cells, trials):
     lines = ["| client | version | " + " | ".join(trials) + " |", "|---" * (2 + len(trials)) + "|"]
     for client in everybody:
         lines.append(f"| {client.name} | {client.about['version']} | " + " | ".join(cells[client.name, t] for t in trials) + " |")
-    lines += ["", "What is not in the client (`-`):", ""]
+    lines += ["", "What is not tried (`-`), because it is not in the client or for the reason given:", ""]
     for client in everybody:
-        if client.reasons:
-            lines.append(f"- {client.name}: " + "; ".join(f"{t}: {why}" for t, why in client.reasons.items() if t in trials))
+        lines += [f"- {client.name}, {', '.join(ts)}: {why}" for why, ts in by_text((why, t) for t, why in client.reasons.items())]
     lines += ["", "What users read where something is refused:", ""]
-    lines += [f"- {client.name}, {t}: `{text}`" for client in everybody for t, text in client.refusals.items()]
+    said = by_text(((t, text.replace(client.name, "NAME")), client.name) for client in everybody for t, text in client.refusals.items())
+    lines += [f"- {t}, {', '.join(names)}: `{text}`" for (t, text), names in sorted(said, key=lambda s: s[0][0], reverse=True)]
     return "\n".join(lines) + "\n"
+
+
+def by_text(pairs):
+    """Who says the same, together, in the order in which it is first said."""
+    together = {}
+    for text, who in pairs:
+        together.setdefault(text, []).append(who)
+    return together.items()
 
 
 parser = argparse.ArgumentParser()
