@@ -240,7 +240,7 @@ func (m *throttledMember) heartbeats(generation int32) {
 		if got := m.group.do(kafka.KeyOffsetCommit, 7, commit).(*message.OffsetCommitResponse).Topics[0].Partitions[0].ErrorCode; got != 0 {
 			m.t.Errorf("commit %d: %s", m.beats, got)
 		}
-		time.Sleep(began.Add(m.session / 3).Sub(time.Now()))
+		time.Sleep(time.Until(began.Add(m.session / 3)))
 	}
 }
 
