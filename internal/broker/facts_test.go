@@ -98,7 +98,7 @@ func TestFacts(t *testing.T) {
 				f.shows(t, byID[id], id)
 			}
 			if f.do != nil {
-				f.do(t, brokertest.Start(t, kafkaModel, withFile(t, recordedUsers)))
+				f.do(t, brokertest.Start(t, kafkaModel, anyTime, withFile(t, recordedUsers)))
 			}
 			if f.ids == "" && f.do == nil {
 				t.Error("nothing shows it")
@@ -237,7 +237,7 @@ func baseOffsets(t *testing.T, b *brokertest.Broker) {
 // compressedGarbage: the recorded batches say that they are compressed and are
 // not. Kafka answers -1 to both.
 func compressedGarbage(t *testing.T, _ *brokertest.Broker) {
-	b := brokertest.Start(t, func(c *broker.Config) { c.Properties["log.validate.records"] = "true" })
+	b := brokertest.Start(t, anyTime, func(c *broker.Config) { c.Properties["log.validate.records"] = "true" })
 	dial(t, b.Plain).newTopic("raw-t")
 	for id, want := range map[string]kafka.Code{"0.9-5": kafka.InvalidRecord, "0.9-14": kafka.InvalidRecord} {
 		if got := resend(t, dial(t, b.Plain), id); got.ErrorCode != want {

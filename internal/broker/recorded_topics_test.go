@@ -22,12 +22,16 @@ type givenTopic struct {
 	stamps     map[int32]int64 // timestamps of their last records, in ms
 }
 
-// configs make the topic refuse what is told to be too large.
+// configs make the topic refuse what is told to be too large, or of a time that
+// is not now.
 func (t *givenTopic) configs() []message.CreateTopicsConfig {
-	if !slices.Contains(t.codes, kafka.MessageTooLarge) {
-		return nil
+	switch {
+	case slices.Contains(t.codes, kafka.MessageTooLarge):
+		return []message.CreateTopicsConfig{{Name: "max.message.bytes", Value: ptr("60")}}
+	case slices.Contains(t.codes, kafka.InvalidTimestamp):
+		return []message.CreateTopicsConfig{{Name: "message.timestamp.before.max.ms", Value: ptr("1")}, {Name: "message.timestamp.after.max.ms", Value: ptr("1")}}
 	}
-	return []message.CreateTopicsConfig{{Name: "max.message.bytes", Value: ptr("60")}}
+	return nil
 }
 
 // unknown are the errors of what is not there, or must not be seen.
