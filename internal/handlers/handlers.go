@@ -108,4 +108,4 @@ func crash(cause any) {
 }
 
 // Connect begins the session of a connection.
-func (h *Handlers) Connect(c server.Conn) server.Session { return newSession(h, c) }
+func (h *Handlers) Connect(c server.Conn) (server.Session, error) { return newSession(h, c), nil }

@@ -31,6 +31,7 @@ type Server struct {
 	memory  *memory
 	doors   []*door
 	porch   *porch
+	seats   seats
 
 	// stopping is closed when Run is asked to stop, stopped is set before.
 	stopping chan struct{}
@@ -63,6 +64,7 @@ func New(o Options, h Handler, log *zap.Logger, reg prometheus.Registerer) *Serv
 		log:      log.Named("server"),
 		memory:   newMemory(o.RequestMemory),
 		porch:    newPorch(leastRefused),
+		seats:    make(seats, o.Handshakes),
 		stopping: make(chan struct{}),
 		maxConns: o.MaxConnections,
 		conns:    map[uint64]*conn{},
