@@ -54,6 +54,7 @@ var doors = map[string][]string{
 	"github.com/twmb/franz-go":                   {"kaasd/cmd/kaasd", "kaasd/scripts"},
 	"go.yaml.in/yaml":                            {"kaasd/cmd/kaasd"},
 	"golang.org/x/term":                          {"kaasd/cmd/kaasd"},
+	"golang.org/x/text/":                         {"kaasd/internal/auth"},
 	"github.com/fsnotify/fsnotify":               {"kaasd/internal/watch"},
 	"github.com/klauspost/compress":              {"kaasd/internal/codec/record"},
 	"github.com/pierrec/lz4":                     {"kaasd/internal/codec/record"},
