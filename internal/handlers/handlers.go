@@ -28,6 +28,9 @@ type Options struct {
 	SASL       auth.Options
 	// SASLListeners are the names of the listeners that ask for a log-in.
 	SASLListeners []string
+	// CertificateNames make the principal of a client's certificate
+	// (ssl.principal.mapping.rules).
+	CertificateNames *auth.MappingRules
 	// FailedLoginDelay holds back the answer to a failed log-in
 	// (connection.failed.authentication.delay.ms).
 	FailedLoginDelay time.Duration
@@ -40,6 +43,7 @@ type Options struct {
 func DefaultOptions() Options {
 	return Options{
 		Mechanisms:       []string{auth.ScramSHA512},
+		CertificateNames: auth.DefaultMapping(),
 		FailedLoginDelay: 100 * time.Millisecond,
 		MaxRequest:       100 << 20,
 	}
@@ -107,5 +111,12 @@ func crash(cause any) {
 	select {}
 }
 
-// Connect begins the session of a connection.
-func (h *Handlers) Connect(c server.Conn) (server.Session, error) { return newSession(h, c), nil }
+// Connect begins the session of a connection, or refuses a client whose
+// certificate is nobody's.
+func (h *Handlers) Connect(c server.Conn) (server.Session, error) {
+	s, err := newSession(h, c)
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}

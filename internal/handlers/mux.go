@@ -29,6 +29,9 @@ func (s *session) Admit(size int, head []byte) (server.Mute, error) {
 	if err := s.judge(size, key, ok); err != nil {
 		return nil, err
 	}
+	if err := s.meet(); err != nil {
+		return nil, err
+	}
 	if ok && s.Established() {
 		if mute := s.join(key, version, head); mute != nil {
 			return mute, nil // a nil *Mute is not a nil Mute

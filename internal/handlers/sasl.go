@@ -102,7 +102,7 @@ func (s *session) step(token []byte) ([]byte, error) {
 // log-in was under way. The login is stored first: a removal that comes
 // later finds it and closes the session.
 func (s *session) enter(p kafka.Principal) error {
-	s.login.Store(&login{principal: p})
+	s.login.Store(&login{principal: p, sasl: true})
 	if s.h.knows(p.Name) && !s.expelled(p.Name) {
 		return nil
 	}
