@@ -28,6 +28,7 @@ var floors = map[string]int{
 	"kaasd/internal/quota":           2,
 	"kaasd/internal/credstore":       2,
 	"kaasd/internal/auth":            2,
+	"kaasd/internal/certificate":     2,
 	"kaasd/internal/storage":         2,
 	"kaasd/internal/storage/segment": 2,
 	"kaasd/internal/storage/vfs":     2,

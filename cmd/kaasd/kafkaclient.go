@@ -212,8 +212,8 @@ func checkAddress(text string) error {
 // security is TLS and log-in.
 func (f *clientFlags) security(properties map[string]string) ([]kgo.Opt, error) {
 	protocol := strings.ToUpper(orElse(properties["security.protocol"], "PLAINTEXT"))
-	if _, known := protocolNames[protocol]; !known {
-		return nil, exitWith(exitInput, "%s: security.protocol: %q is not one of %s", f.commandConfig, protocol, strings.Join(sortedKeys(protocolNames), ", "))
+	if !slices.Contains(protocolNames, protocol) {
+		return nil, exitWith(exitInput, "%s: security.protocol: %q is not one of %s", f.commandConfig, protocol, strings.Join(protocolNames, ", "))
 	}
 	var opts []kgo.Opt
 	secure := strings.HasSuffix(protocol, "SSL") || f.tlsCA != ""
