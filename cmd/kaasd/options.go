@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"kaasd/internal/auth"
 	"kaasd/internal/broker"
 	"kaasd/internal/certificate"
 	"kaasd/internal/kafka"
@@ -61,9 +62,18 @@ func tlsOptions() []option {
 			says("the oldest version of TLS that is spoken"),
 		clientAuthOption("ssl.client.auth", func(s *settings, auth certificate.ClientAuth) { s.TLS.ClientAuth = auth }).
 			says("whether clients of SSL listeners show a certificate; requested: who shows none is User:ANONYMOUS"),
-		textOption("ssl.principal.mapping.rules", "DEFAULT", func(s *settings) *string { return &s.TLS.MappingRules }).ofKafka().
+		mappingOption().
 			says("how the user's name comes from the subject of a client certificate: RULE:pattern/replacement/ or DEFAULT, in Kafka's syntax, the first that matches"),
 	}
+}
+
+func mappingOption() option {
+	o := option{key: "ssl.principal.mapping.rules", kind: kindText, def: "DEFAULT", put: func(s *settings, text string) error {
+		rules, err := auth.ParseMappingRules(text)
+		s.TLS.Names = rules
+		return err
+	}}
+	return o.ofKafka()
 }
 
 func clientAuthOption(key string, into func(*settings, certificate.ClientAuth)) option {

@@ -11,6 +11,7 @@ import (
 	"go.uber.org/zap"
 
 	"kaasd/internal/admin"
+	"kaasd/internal/auth"
 	"kaasd/internal/certificate"
 	"kaasd/internal/kafka"
 	"kaasd/internal/quota"
@@ -85,9 +86,9 @@ type TLS struct {
 	// ListenerClientAuth is asked on single listeners, by their names
 	// (listener.name.NAME.ssl.client.auth).
 	ListenerClientAuth map[string]certificate.ClientAuth
-	// MappingRules are how names come from client certificates
+	// Names are how users' names come from client certificates
 	// (ssl.principal.mapping.rules).
-	MappingRules string
+	Names *auth.MappingRules
 }
 
 // clientAuth is what a listener asks. As in Kafka the setting of all does not
@@ -155,7 +156,7 @@ func Default() Config {
 		DataDir:         "./kaasd-data",
 		Listeners:       []server.Listener{{Name: "PLAINTEXT", Protocol: server.Plaintext, Address: "localhost:9092", Host: "localhost"}},
 		SASLMechanisms:  []string{"SCRAM-SHA-512"},
-		TLS:             TLS{MinVersion: "1.2", ClientAuth: certificate.None, MappingRules: "DEFAULT"},
+		TLS:             TLS{MinVersion: "1.2", ClientAuth: certificate.None, Names: auth.DefaultMapping()},
 		HTTP:            HTTP{Listen: "localhost:9404"},
 		Storage:         Storage{Flush: storage.FlushInterval, FlushInterval: time.Second, FlushThreads: 16, DiskReserve: 256 << 20},
 		Network:         defaultNetwork(),
