@@ -108,7 +108,7 @@ func (c *conn) shake(secret *tls.Conn) error {
 
 // handshakeFailed counts and names a handshake that failed.
 func (c *conn) handshakeFailed(err error) error {
-	left := errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET)
+	left := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET)
 	if errors.Is(err, errStopping) || left && !c.wire.heard {
 		return err
 	}
