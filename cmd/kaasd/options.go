@@ -47,6 +47,8 @@ func listenerOptions() []option {
 			says("the protocol of each listener name, in Kafka's syntax NAME:PROTOCOL"),
 		listOption("sasl.enabled.mechanisms", "SCRAM-SHA-512", func(s *settings) *[]string { return &s.SASLMechanisms }).ofKafka().
 			says("how clients may log in: SCRAM-SHA-512, SCRAM-SHA-256, PLAIN"),
+		msOption("connections.max.reauth.ms", "0", 0, func(s *settings) *time.Duration { return &s.SessionLifetime }).ofKafka().
+			says("how long a SASL log-in lasts until the client must log in again on its connection; 0 for ever"),
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 // plainLogin is the mechanism PLAIN (RFC 4616): one message.
 type plainLogin struct {
 	secrets Secrets
+	options Options
 	name    string
 }
 
@@ -30,6 +31,10 @@ func (p *plainLogin) step(token []byte) ([]byte, bool, *kafka.Error) {
 	case authzid != "" && authzid != name:
 		return nil, false, otherIdentity()
 	}
+	p.name = name
+	if failure := p.options.gate(name); failure != nil {
+		return nil, false, failure
+	}
 	check, ok := p.secrets.Plain(name)
 	if !ok {
 		check = nobody
@@ -37,7 +42,6 @@ func (p *plainLogin) step(token []byte) ([]byte, bool, *kafka.Error) {
 	if !check(password) {
 		return nil, false, Refused()
 	}
-	p.name = name
 	return []byte{}, true, nil
 }
 

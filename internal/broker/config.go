@@ -36,6 +36,9 @@ type Config struct {
 	// SASLMechanisms are offered on listeners with SASL
 	// (sasl.enabled.mechanisms).
 	SASLMechanisms []string
+	// SessionLifetime is how long a log-in lasts until the client must log in
+	// again on its connection; 0: for ever (connections.max.reauth.ms).
+	SessionLifetime time.Duration
 
 	// CredentialsFile is the credentials file; empty: none. Its content is
 	// live (credentials.file).
@@ -198,6 +201,7 @@ func (c Config) Validate() error {
 	check(c.Storage.FlushThreads > 0, "log.flush.threads: %d is not above zero", c.Storage.FlushThreads)
 	check(c.Storage.DiskReserve >= 0, "log.disk.reserve: %d is below 0", c.Storage.DiskReserve)
 	check(c.MemoryLimit >= 0, "memory.limit: %d is below 0", c.MemoryLimit)
+	check(c.SessionLifetime >= 0, "connections.max.reauth.ms: %v is below 0", c.SessionLifetime)
 	check(c.ShutdownDelay >= 0, "shutdown.delay: %v is below 0", c.ShutdownDelay)
 	check(c.ShutdownTimeout > 0, "shutdown.timeout: %v is not above zero", c.ShutdownTimeout)
 	wrong = append(wrong, c.Quota.check()...)

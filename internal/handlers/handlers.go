@@ -34,6 +34,9 @@ type Options struct {
 	// FailedLoginDelay holds back the answer to a failed log-in
 	// (connection.failed.authentication.delay.ms).
 	FailedLoginDelay time.Duration
+	// SessionLifetime is how long a SASL log-in lasts until the client must log
+	// in again, on the same connection (connections.max.reauth.ms); 0: for ever.
+	SessionLifetime time.Duration
 	// MaxRequest is the largest frame, in bytes (socket.request.max.bytes).
 	// Only Produce may use all of it.
 	MaxRequest int
@@ -83,6 +86,7 @@ type Handlers struct {
 	logs        *logs
 	sessions    *fetchSessions
 	producerIDs *producerIDs
+	tries       *auth.Tries
 	log         *zap.Logger
 	audit       *zap.Logger
 	metrics     *metrics
@@ -100,7 +104,7 @@ func New(o Options, with Collaborators, log *zap.Logger, reg prometheus.Register
 	h.routes = index(h.table())
 	h.metrics = newMetrics(reg, h.routes, o)
 	h.logs = newLogs(with.Store, with.Metadata, h.log, reg)
-	h.sessions, h.producerIDs = newFetchSessions(), new(producerIDs)
+	h.sessions, h.producerIDs, h.tries = newFetchSessions(), new(producerIDs), auth.NewTries()
 	h.Metadata.Subscribe(h.logs.follow)
 	return h
 }

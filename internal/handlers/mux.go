@@ -101,7 +101,7 @@ func (s *session) answer(c *call, body []byte) (answer server.Answer, err error)
 			err = s.survive(c, p)
 		}
 	}()
-	if c.login {
+	if c.login || c.mustRenew() {
 		if early, err := s.gate(c); early != nil || err != nil {
 			return s.seal(c, early, err)
 		}
@@ -131,7 +131,7 @@ func (s *session) seal(c *call, response codec.Message, err error) (server.Answe
 // layout of version 0, and its body is not looked at (KIP-511).
 func (s *session) unsupported(ctx context.Context, key kafka.APIKey, version int16, r *server.Request) (server.Answer, error) {
 	s.h.metrics.unsupported.Inc()
-	if key != kafka.KeyApiVersions || !s.sasl.mayAskVersions(s.Established()) {
+	if key != kafka.KeyApiVersions || !s.sasl.mayAskVersions(s.Established()) || s.expired(r.Received) {
 		return server.Answer{}, fmt.Errorf("%s version %d is not served", key, version)
 	}
 	header, _, err := codec.ParseHeader(r.Frame, true)

@@ -3,6 +3,7 @@ package handlers
 import (
 	"net"
 	"sync/atomic"
+	"time"
 
 	"go.uber.org/zap"
 
@@ -36,6 +37,7 @@ type session struct {
 type login struct {
 	principal kafka.Principal
 	sasl      bool
+	at        time.Time // of a SASL log-in
 }
 
 var _ server.Session = (*session)(nil)
