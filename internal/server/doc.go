@@ -41,7 +41,9 @@
 // A buffer begins with at most 256 KiB and grows when that much has really
 // arrived, so the size a peer announces costs nothing. Memory is taken in
 // pieces of at most 256 KiB; who waits for a piece does not read. A frame
-// takes at most a quarter of the pool. When it can go no further the oldest
+// takes at most a quarter of the pool, and those above 256 KiB together three
+// quarters, so that small ones need not wait for large. While somebody waits,
+// frames must gain 160 KiB in each 3 s. When it can go no further the oldest
 // waiting frame gets the one seat outside the pool and is no longer counted in
 // it, so something always finishes and the total stays below the pool plus one
 // frame.

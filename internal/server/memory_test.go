@@ -50,6 +50,31 @@ func TestMemoryLeavesRoomForOthers(t *testing.T) {
 	}
 }
 
+func TestMemoryLeavesRoomForSmallFrames(t *testing.T) {
+	m := newMemory(4096 * kib)
+	for i := range 12 {
+		if !m.tryTake(&loan{large: true}, 256*kib) {
+			t.Fatalf("large frame %d had to wait", i)
+		}
+	}
+	var seated, waits loan
+	seated.large, waits.large = true, true
+	if m.tryTake(&seated, 256*kib); m.seat != &seated {
+		t.Fatal("the pool is empty for large frames, and nobody has the seat")
+	}
+	if m.tryTake(&waits, 256*kib) || ready(&waits) {
+		t.Error("a large frame got what is left to the small ones")
+	}
+	for i := range 4 {
+		if !m.tryTake(&loan{}, 256*kib) {
+			t.Errorf("small frame %d had to wait", i)
+		}
+	}
+	if m.tryTake(&loan{}, 256*kib) {
+		t.Error("there was more than the limit")
+	}
+}
+
 func TestMemorySeatsTheOldest(t *testing.T) {
 	m := newMemory(512 * kib)
 	var oldest, young, seated loan
@@ -86,13 +111,13 @@ func TestMemoryWaitEnds(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	m.tryTake(&l, kib)
 	cancel(errGone)
-	if err := m.wait(ctx, nil, &l); err != errGone {
+	if err := m.wait(ctx, nil, &l, nil); err != errGone {
 		t.Errorf("got %v, want %v", err, errGone)
 	}
 	stop := make(chan struct{})
 	close(stop)
 	m.tryTake(&l, kib)
-	if err := m.wait(t.Context(), stop, &l); err != errStopping {
+	if err := m.wait(t.Context(), stop, &l, nil); err != errStopping {
 		t.Errorf("got %v, want %v", err, errStopping)
 	}
 	if len(m.waiting) != 0 {

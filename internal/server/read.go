@@ -199,14 +199,17 @@ func (c *conn) smallBody(size int) ([]byte, *frame, error) {
 // largeBody reads a frame into memory that grows as its bytes arrive, as
 // long as they arrive fast enough.
 func (c *conn) largeBody(f *frame, size int, limit time.Time) ([]byte, *frame, error) {
-	have, gained := 0, 0
+	f.loan.large = size > piece
+	defer c.gaining.Store(0)
+	have, gained, paced := 0, 0, 0
 	for have < size {
 		if f.buffer == nil || have == len(f.buffer.bytes) {
 			if err := c.lend(f, have, size); err != nil {
 				return nil, f, err
 			}
-			gained = 0
+			gained, paced = 0, 0
 			c.until(c.window(limit))
+			c.gaining.Store(time.Now().UnixNano())
 		}
 		room := f.buffer.bytes[have:min(size, len(f.buffer.bytes))]
 		n := c.takeRest(room)
@@ -222,7 +225,11 @@ func (c *conn) largeBody(f *frame, size int, limit time.Time) ([]byte, *frame, e
 				return nil, f, cutOff(err)
 			}
 		}
-		have, gained = have+n, gained+n
+		have, gained, paced = have+n, gained+n, paced+n
+		if paced >= paceBytes {
+			paced = 0
+			c.gaining.Store(time.Now().UnixNano())
+		}
 	}
 	return f.buffer.bytes[:size:size], f, nil
 }
@@ -245,8 +252,9 @@ func (c *conn) lend(f *frame, have, size int) error {
 		if c.server.memory.tryTake(&f.loan, n) {
 			continue
 		}
+		c.gaining.Store(0)
 		c.still.Store(true)
-		err := c.server.memory.wait(c.context, c.server.stopping, &f.loan)
+		err := c.server.memory.wait(c.context, c.server.stopping, &f.loan, c.server.hurryFrames)
 		c.still.Store(false)
 		if err != nil {
 			return err
@@ -254,6 +262,17 @@ func (c *conn) lend(f *frame, have, size int) error {
 	}
 	f.grow(have, next)
 	return nil
+}
+
+// hurryFrames ends the connections whose frames hold memory and have not gained
+// paceBytes for some time, so that those who wait for it get it.
+func (s *Server) hurryFrames() {
+	then := time.Now().Add(-hurried).UnixNano()
+	for _, c := range s.connections() {
+		if since := c.gaining.Load(); since != 0 && since < then {
+			c.abort(badFramef("a frame arrived too slowly, and others were waiting for its memory"))
+		}
+	}
 }
 
 // cutOff is err, where an end of file is in the middle of a frame.
