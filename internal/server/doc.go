@@ -38,6 +38,9 @@
 //	..1 MiB         class by powers of two, pooled      yes
 //	above           grown as bytes arrive, dropped      yes
 //
+// Above 256 KiB a frame that is not Produce counts fourfold: what it is decoded
+// to, and its answer, have their share.
+//
 // A buffer begins with at most 256 KiB and grows when that much has really
 // arrived, so the size a peer announces costs nothing. Memory is taken in
 // pieces of at most 256 KiB; who waits for a piece does not read. A frame

@@ -52,13 +52,19 @@ type frame struct {
 	memory *memory
 	buffer *buffer
 	loan   loan
+	weight int64 // bytes of the loan for one of the frame
 }
+
+// decodedWeight is the weight of large frames that are not Produce. They become
+// messages, and those answers, which together take some times their bytes;
+// records are used where they lie.
+const decodedWeight = 4
 
 var frames = sync.Pool{New: func() any { return new(frame) }}
 
 func newFrame(m *memory) *frame {
 	f := frames.Get().(*frame)
-	f.memory = m
+	f.memory, f.weight = m, 1
 	return f
 }
 

@@ -199,7 +199,9 @@ func (c *conn) smallBody(size int) ([]byte, *frame, error) {
 // largeBody reads a frame into memory that grows as its bytes arrive, as
 // long as they arrive fast enough.
 func (c *conn) largeBody(f *frame, size int, limit time.Time) ([]byte, *frame, error) {
-	f.loan.large = size > piece
+	if f.loan.large = size > piece; f.loan.large && !isProduce(c.rest[c.first:c.end]) {
+		f.weight = decodedWeight
+	}
 	defer c.gaining.Store(0)
 	have, gained, paced := 0, 0, 0
 	for have < size {
@@ -247,8 +249,9 @@ func (c *conn) window(limit time.Time) time.Time {
 // lend takes the memory for the next step of a large frame and grows it.
 func (c *conn) lend(f *frame, have, size int) error {
 	next := step(have, size)
-	for f.loan.held < int64(next) {
-		n := min(int64(next)-f.loan.held, piece)
+	want := int64(next) * f.weight
+	for f.loan.held < want {
+		n := min(want-f.loan.held, piece)
 		if c.server.memory.tryTake(&f.loan, n) {
 			continue
 		}

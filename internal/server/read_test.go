@@ -232,6 +232,25 @@ func TestMemoryPool(t *testing.T) {
 	})
 }
 
+// TestDecodedFramesWeighMore: what becomes messages counts with what they take.
+func TestDecodedFramesWeighMore(t *testing.T) {
+	o := testOptions()
+	o.RequestMemory = 8 << 20
+	for key, want := range map[byte]int64{0: 512 << 10, 3: 2 << 20} {
+		bubble(t, o, &handler{serve: echo}, func(t *testing.T, r *rig) {
+			body := make([]byte, 512<<10)
+			body[1] = key
+			go r.pipe().Write(framed(body))
+			synctest.Wait() // the answer waits, and with it the memory
+			r.memory.mu.Lock()
+			defer r.memory.mu.Unlock()
+			if r.memory.used != want {
+				t.Errorf("key %d: a frame of %d bytes counts as %d, want %d", key, len(body), r.memory.used, want)
+			}
+		})
+	}
+}
+
 // TestSmallFramesPassAFullPool: heartbeats do not wait behind large frames.
 func TestSmallFramesPassAFullPool(t *testing.T) {
 	o := testOptions()
