@@ -34,6 +34,6 @@
 // that must be opened. What a batch opens to is bounded (maxOpened) whatever
 // the input claims, and so is the memory for it: where only the records' places
 // and times matter they are read as they come out of the decompressor (skim.go),
-// as many batches are open at a time as there are processors, and of those that
-// need more than 8 MiB for it one (open.go).
+// half as many batches are open at a time as there are processors, and of those
+// that need more than 8 MiB for it one (open.go).
 package record

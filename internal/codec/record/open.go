@@ -16,10 +16,10 @@ const maxOpened = 128 << 20
 // opened too, in bytes. The few that need more are opened one at a time.
 const smallOpened = 8 << 20
 
-// Opening is work and never waits for anybody, so more at a time than there
-// are processors would only take more memory.
+// Opening is work and never waits for anybody: more at a time would take more
+// memory and leave no processor to requests that are done in no time.
 var (
-	seats = make(chan struct{}, runtime.GOMAXPROCS(0))
+	seats = make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))
 	large = make(chan struct{}, 1)
 )
 
@@ -28,7 +28,9 @@ var (
 func opening(work func(most int) error) error {
 	err := seated(seats, func() error { return work(smallOpened) })
 	if tooSmall(err) {
-		err = seated(large, func() error { return work(maxOpened) })
+		err = seated(large, func() error {
+			return seated(seats, func() error { return work(maxOpened) })
+		})
 	}
 	return err
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"iter"
+	"runtime"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/pierrec/lz4/v4"
@@ -160,13 +161,15 @@ func cutShort(err error) error {
 	return &unreadable{err}
 }
 
-// bounded ends with an error where there is more than it may give.
+// bounded ends with an error where there is more than it may give. It lets
+// others go first, who have less to do.
 type bounded struct {
 	r    io.Reader
 	left int
 }
 
 func (b *bounded) Read(p []byte) (int, error) {
+	runtime.Gosched()
 	n, err := b.r.Read(p)
 	if b.left -= n; b.left < 0 {
 		return 0, errInflated
