@@ -44,6 +44,7 @@ var floors = map[string]int{
 	"kaasd/internal/broker/brokertest": 5,
 
 	"kaasd/cmd/kaasd":          6,
+	"kaasd/scripts/flood":      6,
 	"kaasd/scripts/kgoproduce": 6,
 	"kaasd/scripts/loadgen":    6,
 	"kaasd/scripts/quotakill":  6,
@@ -54,7 +55,9 @@ var floors = map[string]int{
 var doors = map[string][]string{
 	"github.com/spf13/":                          {"kaasd/cmd/kaasd"},
 	"github.com/twmb/franz-go":                   {"kaasd/cmd/kaasd", "kaasd/scripts"},
-	"go.yaml.in/yaml":                            {"kaasd/cmd/kaasd"},
+	"go.yaml.in/yaml":                            {"kaasd/cmd/kaasd", "kaasd/internal/admin"},
+	"github.com/prometheus/exporter-toolkit":     {"kaasd/internal/admin"},
+	"golang.org/x/crypto/":                       {"kaasd/internal/admin"},
 	"golang.org/x/term":                          {"kaasd/cmd/kaasd"},
 	"golang.org/x/text/":                         {"kaasd/internal/auth"},
 	"github.com/fsnotify/fsnotify":               {"kaasd/internal/watch"},

@@ -250,8 +250,10 @@ func httpOptions() []option {
 	return []option{
 		textOption("http.listen", "localhost:9404", func(s *settings) *string { return &s.HTTP.Listen }).
 			orElse("off").says("where metrics, health and quota pages are; empty turns them off"),
+		textOption("http.config.file", "", func(s *settings) *string { return &s.HTTP.File }).orElse("none").
+			says("TLS and passwords of the pages, in the format of Prometheus' exporters (tls_server_config, basic_auth_users); the content is read again when it changes"),
 		boolOption("http.enable.lifecycle", "false", func(s *settings) *bool { return &s.HTTP.Lifecycle }).
-			says("POST /-/reload reads the credentials file and the certificates again"),
+			says("POST /-/reload reads the credentials file, the certificates and http.config.file again"),
 		boolOption("http.enable.pprof", "false", func(s *settings) *bool { return &s.HTTP.Pprof }).
 			says("Go's profiles under /debug/pprof/"),
 	}

@@ -31,6 +31,7 @@ type Broker struct {
 
 	credentials  *credstore.Store
 	certificates *certificate.Store // nil where no listener has TLS
+	gate         *admin.Gate        // nil where the pages are open
 	folder       vfs.FS             // what the data folder is on
 	store        *segment.Store
 	metadata     *metadata.Store
@@ -67,7 +68,10 @@ func New(cfg Config, log *zap.Logger) (*Broker, error) {
 	if err := server.Probe(cfg.Listeners); err != nil {
 		return nil, &BadSetting{"listeners", fmt.Errorf("listeners: %w", err)}
 	}
-	b.admin = admin.New(admin.Options{Listen: cfg.HTTP.Listen, Lifecycle: cfg.HTTP.Lifecycle, Pprof: cfg.HTTP.Pprof}, b.pages(), log)
+	if err := b.openGate(); err != nil {
+		return nil, err
+	}
+	b.admin = admin.New(admin.Options{Listen: cfg.HTTP.Listen, Lifecycle: cfg.HTTP.Lifecycle, Pprof: cfg.HTTP.Pprof, Gate: b.gate}, b.pages(), log)
 	if err := b.admin.Listen(); err != nil {
 		return nil, &BadSetting{"http.listen", err}
 	}
@@ -80,6 +84,19 @@ func (b *Broker) openCredentials() error {
 		return &BadFile{err}
 	}
 	b.credentials = store
+	return nil
+}
+
+// openGate reads what stands before the pages.
+func (b *Broker) openGate() error {
+	if b.cfg.HTTP.File == "" || b.cfg.HTTP.Listen == "" {
+		return nil
+	}
+	gate, err := admin.OpenGate(b.cfg.HTTP.File, b.log)
+	if err != nil {
+		return &BadFile{err}
+	}
+	b.gate = gate
 	return nil
 }
 

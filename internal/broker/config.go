@@ -111,6 +111,7 @@ var tlsVersions = map[string]uint16{"1.2": tls.VersionTLS12, "1.3": tls.VersionT
 // HTTP is the admin side.
 type HTTP struct {
 	Listen    string // http.listen, host:port; empty: off
+	File      string // http.config.file; empty: pages are open, in the clear; its content is live
 	Lifecycle bool   // http.enable.lifecycle
 	Pprof     bool   // http.enable.pprof
 }

@@ -43,6 +43,10 @@ func (b *Broker) checks() []admin.Check {
 		fault := b.certificates.Status().Error
 		all = append(all, admin.Check{Name: "certificates", OK: fault == "", Aside: true, Detail: fault})
 	}
+	if b.gate != nil {
+		fault := b.gate.Fault()
+		all = append(all, admin.Check{Name: "http config", OK: fault == "", Aside: true, Detail: fault})
+	}
 	return all
 }
 

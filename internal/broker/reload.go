@@ -33,6 +33,9 @@ func (b *Broker) reloads() []func(credstore.Trigger) (line string, failed bool) 
 	if b.certificates != nil {
 		all = append(all, b.reloadCertificates)
 	}
+	if b.gate != nil {
+		all = append(all, b.reloadGate)
+	}
 	return all
 }
 
@@ -44,4 +47,12 @@ func (b *Broker) reloadCredentials(t credstore.Trigger) (string, bool) {
 func (b *Broker) reloadCertificates(t credstore.Trigger) (string, bool) {
 	r := b.certificates.Reload(string(t))
 	return r.String(), r.Err != nil
+}
+
+func (b *Broker) reloadGate(t credstore.Trigger) (string, bool) {
+	line, err := b.gate.Reload(string(t))
+	if err != nil {
+		return err.Error(), true
+	}
+	return line, false
 }
