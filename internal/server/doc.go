@@ -19,6 +19,9 @@
 // porch holds a sixteenth of the descriptors, 16 to 4,096; beyond it sockets
 // close at once.
 //
+// Of the TLS handshakes that are going on half as many calculate at a time as
+// there are processors (turns), so that a flood of them leaves the others one.
+//
 // # Work
 //
 // A session learns what reading its frames and writing its answers cost

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"syscall"
 	"time"
 )
@@ -32,6 +33,14 @@ func (e *badHandshake) Unwrap() error { return e.cause }
 type seats chan struct{}
 
 func (s seats) leave() { <-s }
+
+// turns are for the handshakes that calculate at this moment: keys and signatures
+// take hundreds of microseconds, and where five hundred do that at once every
+// other request waits for a processor behind all of them.
+type turns chan struct{}
+
+// newTurns leaves half of the processors to requests.
+func newTurns() turns { return make(turns, max(1, runtime.GOMAXPROCS(0)/2)) }
 
 // takeSeat waits for a seat and says whether the server still runs. While there
 // is none, handshakes that last long give theirs up.
@@ -66,7 +75,7 @@ func (s *Server) hurry(then time.Time) {
 
 // encrypt puts TLS over the socket.
 func (c *conn) encrypt(config *tls.Config) {
-	c.wire = &wire{Conn: c.socket, conn: c}
+	c.wire = &wire{Conn: c.socket, conn: c, turns: c.server.turns}
 	c.config = config
 	c.nc = tls.Server(c.wire, config)
 	c.shaking.Store(true)
@@ -94,6 +103,7 @@ func (c *conn) handshake(met *Conn) error {
 func (c *conn) shake(secret *tls.Conn) error {
 	defer c.server.seats.leave()
 	defer c.shaking.Store(false)
+	defer c.wire.calculated()
 	c.due = c.accepted.Add(c.server.options.LoginTimeout)
 	c.arm()
 	err := secret.Handshake()
@@ -104,6 +114,12 @@ func (c *conn) shake(secret *tls.Conn) error {
 		return errStopping
 	}
 	return errShaking
+}
+
+// calculated ends the part of a connection that takes turns.
+func (w *wire) calculated() {
+	w.passTurn()
+	w.turns = nil
 }
 
 // handshakeFailed counts and names a handshake that failed.

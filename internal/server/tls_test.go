@@ -202,6 +202,45 @@ func TestSlowHandshake(t *testing.T) {
 	})
 }
 
+// TestHandshakesTakeTurns: while others calculate, a handshake that has been
+// heard waits; peers that say nothing hold no turn.
+func TestHandshakesTakeTurns(t *testing.T) {
+	for name, version := range map[string]uint16{"1.2": tls.VersionTLS12, "1.3": tls.VersionTLS13} {
+		t.Run(name, func(t *testing.T) {
+			o, config := secret(t)
+			config.MaxVersion = version
+			bubble(t, o, &handler{serve: echo}, func(t *testing.T, r *rig) {
+				for range 2 * cap(r.turns) {
+					r.pipe().send([]byte("\x16\x03\x01\x01\x00")) // and no more
+				}
+				synctest.Wait()
+				if n := len(r.turns); n != 0 {
+					t.Errorf("%d turns are taken by handshakes that wait for their peer", n)
+				}
+				for range cap(r.turns) {
+					r.turns <- struct{}{}
+				}
+				c := r.pipe().encrypted(config)
+				answered := make(chan string, 1)
+				go func() {
+					c.Write(framed([]byte("secret")))
+					answered <- string(c.receive())
+				}()
+				synctest.Wait()
+				if n := r.value("kaasd_tls_handshakes_total", "SSL", "success"); n != 0 {
+					t.Errorf("got %v handshakes without a turn", n)
+				}
+				for range cap(r.turns) {
+					<-r.turns
+				}
+				if got := <-answered; got != "secret" || len(r.turns) != 0 {
+					t.Errorf("got %q, and %d turns taken", got, len(r.turns))
+				}
+			})
+		})
+	}
+}
+
 // TestHandshakesAtATime: 512 peers that say nothing keep the next one out of
 // accept, and nobody from a listener without TLS. It waits until theirs have
 // lasted long.
