@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"kaasd/internal/auth"
 	"kaasd/internal/broker"
 )
 
@@ -174,7 +175,8 @@ func TestDefaults(t *testing.T) {
 	got.Properties = nil
 	want := broker.Default()
 	want.Properties = nil
-	if diff := cmp.Diff(want, got.Config); diff != "" {
+	rules := cmp.Comparer(func(a, b *auth.MappingRules) bool { return reflect.DeepEqual(a, b) })
+	if diff := cmp.Diff(want, got.Config, rules); diff != "" {
 		t.Errorf("defaults of the table (+) and of the broker (-):\n%s", diff)
 	}
 }

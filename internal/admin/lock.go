@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -41,11 +42,10 @@ func readLock(path string) (*lock, error) {
 	if err := web.Validate(path); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	c, err := decodeLock(content)
+	c, err := decodeLock(path, content)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, err
 	}
-	c.TLSConfig.SetDirectory(filepath.Dir(path))
 	l := &lock{headers: c.HTTPConfig.Header, users: map[string][]byte{}}
 	if err := l.take(path, content, c); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
@@ -54,13 +54,14 @@ func readLock(path string) (*lock, error) {
 }
 
 // decodeLock reads the document, with the defaults of exporter-toolkit.
-func decodeLock(content []byte) (*web.Config, error) {
+func decodeLock(path string, content []byte) (*web.Config, error) {
 	c := &web.Config{TLSConfig: web.TLSConfig{MinVersion: tls.VersionTLS12, MaxVersion: tls.VersionTLS13}}
 	dec := yaml.NewDecoder(bytes.NewReader(content))
 	dec.KnownFields(true)
 	if err := dec.Decode(c); err != nil && !errors.Is(err, io.EOF) { // nothing at all is a document
-		return nil, err
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
+	c.TLSConfig.SetDirectory(filepath.Dir(path))
 	return c, nil
 }
 
@@ -90,6 +91,24 @@ func (l *lock) take(path string, content []byte, c *web.Config) error {
 		}
 	}
 	return l.enroll(c)
+}
+
+// Certificate is what the pages show that are served with an http.config.file; nil
+// where they are served in the clear.
+func Certificate(path string) (*x509.Certificate, error) {
+	content, err := watch.Read(path, lockBytes)
+	if err != nil {
+		return nil, err
+	}
+	c, err := decodeLock(path, content)
+	if err != nil || !c.TLSConfig.IsEnabled() {
+		return nil, err
+	}
+	var l lock
+	if err := l.encrypt(&c.TLSConfig); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return x509.ParseCertificate(l.tls.Certificates[0].Certificate[0])
 }
 
 // encrypt makes the configuration of handshakes. The certificate is held, not
