@@ -105,8 +105,10 @@ func leaveNamesUnchecked(config *tls.Config) {
 		for _, c := range s.PeerCertificates[1:] {
 			between.AddCert(c)
 		}
-		_, err := s.PeerCertificates[0].Verify(x509.VerifyOptions{Roots: roots, Intermediates: between})
-		return err
+		if _, err := s.PeerCertificates[0].Verify(x509.VerifyOptions{Roots: roots, Intermediates: between}); err != nil {
+			return &tls.CertificateVerificationError{UnverifiedCertificates: s.PeerCertificates, Err: err}
+		}
+		return nil
 	}
 }
 
@@ -132,11 +134,12 @@ func untrusted(err error) bool {
 // tlsCause is what there is to say of a handshake that does not get better by
 // waiting, and the way out; "" for other errors.
 func tlsCause(err error) string {
+	var failed *tls.CertificateVerificationError
 	var alert tls.AlertError
 	var header tls.RecordHeaderError
 	switch {
-	case untrusted(err):
-		return ": " + err.Error() + " (--tls-ca names a PEM file with its authority)"
+	case errors.As(err, &failed):
+		return ": " + failed.Error() + " (--tls-ca names a PEM file with its authority)"
 	case errors.As(err, &alert):
 		return ": it ends the TLS handshake: " + alert.Error() + " (does it ask for a certificate? ssl.keystore.* in --command-config)"
 	case errors.As(err, &header):
