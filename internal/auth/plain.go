@@ -18,7 +18,7 @@ type plainLogin struct {
 func (p *plainLogin) user() string { return p.name }
 
 func (p *plainLogin) step(token []byte) ([]byte, bool, *kafka.Error) {
-	parts := bytes.Split(token, []byte{0})
+	parts := bytes.SplitN(token, []byte{0}, 4) // a token of zeros would have a part for each
 	if len(parts) != 3 {
 		return nil, false, malformed(Plain, "three parts with a zero byte between them are expected")
 	}
