@@ -44,8 +44,9 @@
 // Above 256 KiB a frame that is not Produce counts fourfold: what it is decoded
 // to, and its answer, have their share.
 //
-// A buffer begins with at most 256 KiB and grows when that much has really
-// arrived, so the size a peer announces costs nothing. Memory is taken in
+// A buffer begins with at most 256 KiB, or with 4 KiB where half of the pool is
+// taken, and grows when that much has really arrived, so the size a peer announces
+// costs next to nothing. Memory is taken in
 // pieces of at most 256 KiB; who waits for a piece does not read. A frame
 // takes at most a quarter of the pool, and those above 256 KiB together three
 // quarters, so that small ones need not wait for large. While somebody waits,

@@ -90,9 +90,12 @@ func (f *frame) free() {
 }
 
 // step is the capacity a frame of size bytes needs next when have of them
-// have arrived: a quarter of it, or half of it above 1 MiB, is really there.
-func step(have, size int) int {
+// have arrived: a quarter of it, or half of it above 1 MiB, is really there. The
+// first 256 KiB are taken in advance, unless memory is tight.
+func step(have, size int, tight bool) int {
 	switch {
+	case have < piece && tight:
+		return capacity(min(size, max(4*have, smallFrame), piece))
 	case have < piece:
 		return capacity(min(size, piece))
 	case have < largestPool:

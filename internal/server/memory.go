@@ -87,6 +87,13 @@ func (m *memory) fits(l *loan, n int64) bool {
 	return l == m.seat || (m.used+n <= limit && l.held+n <= m.share)
 }
 
+// tight says whether memory should be taken for bytes that are there alone.
+func (m *memory) tight() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.used > m.limit/2
+}
+
 func (m *memory) add(l *loan, n int64) {
 	l.held += n
 	if l != m.seat {

@@ -126,19 +126,25 @@ func TestMemoryWaitEnds(t *testing.T) {
 }
 
 func TestSteps(t *testing.T) {
-	tests := []struct{ have, size, want int }{
-		{0, 4097, 8 * kib},
-		{0, 200 * kib, 256 * kib},
-		{0, 100 << 20, 256 * kib},
-		{256 * kib, 300 * kib, 512 * kib},
-		{256 * kib, 100 << 20, 1 << 20},
-		{1 << 20, 1<<20 + 1, 1<<20 + 1},
-		{1 << 20, 100 << 20, 2 << 20},
-		{64 << 20, 100 << 20, 100 << 20},
+	tests := []struct{ have, size, want, tight int }{
+		{0, 4097, 8 * kib, 4 * kib},
+		{0, 200 * kib, 256 * kib, 4 * kib},
+		{0, 100 << 20, 256 * kib, 4 * kib},
+		{4 * kib, 100 << 20, 256 * kib, 16 * kib},
+		{16 * kib, 20 * kib, 32 * kib, 32 * kib},
+		{64 * kib, 100 << 20, 256 * kib, 256 * kib},
+		{256 * kib, 300 * kib, 512 * kib, 512 * kib},
+		{256 * kib, 100 << 20, 1 << 20, 1 << 20},
+		{1 << 20, 1<<20 + 1, 1<<20 + 1, 1<<20 + 1},
+		{1 << 20, 100 << 20, 2 << 20, 2 << 20},
+		{64 << 20, 100 << 20, 100 << 20, 100 << 20},
 	}
 	for _, test := range tests {
-		if got := step(test.have, test.size); got != test.want {
+		if got := step(test.have, test.size, false); got != test.want {
 			t.Errorf("step(%d, %d): got %d, want %d", test.have, test.size, got, test.want)
+		}
+		if got := step(test.have, test.size, true); got != test.tight {
+			t.Errorf("step(%d, %d) when memory is tight: got %d, want %d", test.have, test.size, got, test.tight)
 		}
 	}
 }

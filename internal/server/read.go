@@ -248,8 +248,11 @@ func (c *conn) window(limit time.Time) time.Time {
 
 // lend takes the memory for the next step of a large frame and grows it.
 func (c *conn) lend(f *frame, have, size int) error {
-	next := step(have, size)
-	want := int64(next) * f.weight
+	next := step(have, size, c.server.memory.tight())
+	want := int64(0) // a frame that is still small is not counted
+	if next > smallFrame {
+		want = int64(next) * f.weight
+	}
 	for f.loan.held < want {
 		n := min(want-f.loan.held, piece)
 		if c.server.memory.tryTake(&f.loan, n) {

@@ -287,6 +287,26 @@ func TestMiddlingFramesPassLarge(t *testing.T) {
 	})
 }
 
+// TestStalledFramesTakeLittle: frames that are begun and stall take the half of
+// the pool that is lent in advance, and no more, however many they are.
+func TestStalledFramesTakeLittle(t *testing.T) {
+	o := testOptions()
+	o.RequestMemory = 4 << 20
+	bubble(t, o, &handler{serve: echo}, func(t *testing.T, r *rig) {
+		for range 100 {
+			r.pipe().send(framed(make([]byte, 200<<10))[:1000])
+		}
+		synctest.Wait()
+		began := time.Now()
+		c := r.pipe()
+		c.send(framed(make([]byte, 200<<10)))
+		c.receive()
+		if took := time.Since(began); took != 0 {
+			t.Errorf("a frame of 200 KiB took %v", took)
+		}
+	})
+}
+
 // TestStalledFramesGiveWay: frames that hold memory and do not arrive lose it
 // soon when others wait for it, and keep their 10 s when nobody does. Those that
 // keep the pace stay.
