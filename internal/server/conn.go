@@ -146,6 +146,8 @@ func (c *conn) logEnd(why error) {
 	var shake *badHandshake
 	var no *unwelcome
 	switch {
+	case errors.As(why, &shake) && shake.foreign: // and a failure of another kind must not hide it
+		c.server.note(zap.InfoLevel, "not a client of TLS, connection closed", c.host, c.fields(why)...)
 	case errors.As(why, &shake):
 		c.server.note(zap.InfoLevel, "TLS handshake failed", c.host, c.fields(why)...)
 	case errors.As(why, &no):

@@ -18,13 +18,20 @@ const (
 	hurryEvery = 250 * time.Millisecond
 )
 
+// handshakeRecord is the first byte of a client that begins TLS, RFC 8446
+// section 5.1.
+const handshakeRecord = 0x16
+
 var (
 	errShaking = errors.New("the handshake was not finished within the time")
 	errHurried = errors.New("the handshake was not finished in 3 s, and others were waiting")
 )
 
 // badHandshake is what went wrong with a handshake.
-type badHandshake struct{ cause error }
+type badHandshake struct {
+	cause   error
+	foreign bool // the peer does not speak TLS
+}
 
 func (e *badHandshake) Error() string { return e.cause.Error() }
 func (e *badHandshake) Unwrap() error { return e.cause }
@@ -68,7 +75,7 @@ func (s *Server) takeSeat() bool {
 func (s *Server) hurry(then time.Time) {
 	for _, c := range s.connections() {
 		if c.shaking.Load() && c.accepted.Before(then) {
-			c.abort(&badHandshake{errHurried})
+			c.abort(&badHandshake{cause: errHurried})
 		}
 	}
 }
@@ -132,24 +139,27 @@ func (c *conn) handshakeFailed(err error) error {
 	var strange tls.RecordHeaderError
 	switch {
 	case errors.As(err, &strange):
-		return &badHandshake{fmt.Errorf("%s: %w", spoken(strange.RecordHeader), err)}
+		return &badHandshake{fmt.Errorf("%s: %w", spoken(strange.RecordHeader), err), strange.RecordHeader[0] != handshakeRecord}
 	case left:
 		err = errors.New("the peer went away in the middle of it")
 	case !errors.Is(err, errShaking) && c.context.Err() == nil:
 		c.sayGoodbye() // so that a reset does not overtake the alert
 	}
-	return &badHandshake{err}
+	return &badHandshake{cause: err}
 }
 
 // spoken names what a peer speaks instead of TLS, by its first bytes.
 func spoken(head [5]byte) string {
-	if what := foreign([sizeBytes]byte(head[:])); head[0] != 0x16 && what != "" {
+	if head[0] == handshakeRecord {
+		return "a record that is none of TLS"
+	}
+	if what := foreign([sizeBytes]byte(head[:])); what != "" {
 		return what
 	}
 	if head[0] == 0 {
 		return "a client without TLS on a port with TLS (security.protocol of the client)"
 	}
-	return "not TLS"
+	return "something else than TLS"
 }
 
 // holds says whether one of the certificates is for the name.

@@ -150,7 +150,7 @@ func foreign(head [sizeBytes]byte) string {
 	case "GET ", "HEAD", "POST", "PUT ", "DELE", "OPTI", "PATC", "CONN", "PRI ":
 		return "HTTP on a port of Kafka (http.listen is the one for browsers)"
 	}
-	if head[0] == 0x16 && head[1] == 3 { // handshake record, RFC 8446 section 5.1
+	if head[0] == handshakeRecord && head[1] == 3 {
 		return "TLS on a port without TLS (security.protocol of the client)"
 	}
 	return ""
