@@ -197,6 +197,7 @@ func (h *house) logIn(listener string, mechanism sasl.Mechanism) error {
 func (h *house) logIns() {
 	tried := h.secret("a wrong password", "wrong-password-0577")
 	misplaced := h.secret("a password typed as a name", "misplaced-password-6931")
+	// The first failure is the one that is told of.
 	for _, listener := range []string{"SASL_PLAINTEXT", "SASL_SSL"} {
 		for _, good := range []sasl.Mechanism{
 			scram.Auth{User: "alice", Pass: "scram-password-3141"}.AsSha512Mechanism(), plain.Auth{User: "bob", Pass: "plain-password-2718"}.AsMechanism(),
@@ -206,8 +207,8 @@ func (h *house) logIns() {
 			}
 		}
 		for _, bad := range []sasl.Mechanism{
-			scram.Auth{User: "alice", Pass: tried}.AsSha512Mechanism(), plain.Auth{User: "bob", Pass: tried}.AsMechanism(),
 			scram.Auth{User: misplaced, Pass: "x"}.AsSha512Mechanism(), plain.Auth{User: misplaced, Pass: "x"}.AsMechanism(),
+			scram.Auth{User: "alice", Pass: tried}.AsSha512Mechanism(), plain.Auth{User: "bob", Pass: tried}.AsMechanism(),
 			plain.Auth{User: "bob", Pass: "x\x00" + tried}.AsMechanism(),
 		} {
 			if h.logIn(listener, bad) == nil {
