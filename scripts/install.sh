@@ -19,6 +19,7 @@ need mvn maven
 need javac default-jdk-headless # scripts/tools/CommandLines.java is run from its source
 need python3 python3
 need curl curl
+need openssl openssl
 python3 -m venv --help >/dev/null 2>&1 && python3 -c 'import ensurepip' 2>/dev/null || packages+=(python3-venv)
 if [ ${#packages[@]} -gt 0 ]; then
   as_root apt-get update -qq
