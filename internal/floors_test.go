@@ -46,6 +46,7 @@ var floors = map[string]int{
 	"kaasd/cmd/kaasd":          6,
 	"kaasd/scripts/flood":      6,
 	"kaasd/scripts/kgoproduce": 6,
+	"kaasd/scripts/licences":   6,
 	"kaasd/scripts/loadgen":    6,
 	"kaasd/scripts/quotakill":  6,
 }

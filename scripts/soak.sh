@@ -1,11 +1,12 @@
 #!/bin/bash
 # What takes long, by hand: all rates for a minute each, three hundred kills,
-# every fuzz target for two minutes. The exit code is 1 when one failed.
+# floods, every fuzz target for two minutes. The exit code is 1 when one failed.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 scripts/install.sh || exit 1
 code=0
 RATE_SECONDS=60 LEVEL_SECONDS=60 scripts/rates.sh || code=1
 KILLS=100 scripts/kills.sh || code=1
+scripts/floods.sh || code=1
 scripts/fuzz.sh 2m || code=1
 exit $code
