@@ -220,6 +220,7 @@ func (d *daemon) announceAccess() {
 		sasl = sasl || l.Protocol.SASL()
 	}
 	switch {
+	case !sasl && d.set.AsksForCertificates():
 	case !sasl && d.set.CredentialsFile == "":
 		d.log.Warn("no credentials file: every client is User:ANONYMOUS")
 	case !sasl:

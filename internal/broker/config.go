@@ -106,6 +106,14 @@ func (t TLS) clientAuth(l server.Listener) certificate.ClientAuth {
 	return t.ClientAuth
 }
 
+// AsksForCertificates says whether clients of some listener may show who they
+// are by a certificate.
+func (c Config) AsksForCertificates() bool {
+	return slices.ContainsFunc(c.Listeners, func(l server.Listener) bool {
+		return l.Protocol.TLS() && !l.Protocol.SASL() && c.TLS.clientAuth(l) != certificate.None
+	})
+}
+
 var tlsVersions = map[string]uint16{"1.2": tls.VersionTLS12, "1.3": tls.VersionTLS13}
 
 // HTTP is the admin side.

@@ -85,14 +85,16 @@ func (s *Store) reload(trigger string, now time.Time) Result {
 	return Result{Outcome: Applied}
 }
 
-// fail leaves the last good set in force.
+// fail leaves the last good set in force. The same fault, noticed once more by
+// the change of another file, is told of once.
 func (s *Store) fail(trigger string, err error) Result {
 	var early *outOfTime
 	if errors.As(err, &early) {
 		s.begins = early.begins
 	}
+	noticed := trigger == watch.TriggerWatch || trigger == watch.TriggerPoll
 	level := zap.ErrorLevel
-	if trigger == TriggerStart { // the start's error goes to who starts
+	if trigger == TriggerStart || noticed && err.Error() == s.status.Error { // the start's error goes to who starts
 		level = zap.DebugLevel
 	}
 	s.log.Log(level, "certificates not reloaded, the last good ones stay in force",

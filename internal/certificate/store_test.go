@@ -173,6 +173,29 @@ func TestReloadStory(t *testing.T) {
 	}
 }
 
+// TestOneFaultIsOneLine: several files change, and are noticed one by one.
+func TestOneFaultIsOneLine(t *testing.T) {
+	d := newDesk(t)
+	core, logs := observer.New(zap.ErrorLevel)
+	s, err := d.openLogged(zap.New(core), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.write(d.Keys[0], nil)
+	for _, c := range []struct {
+		trigger string
+		lines   int
+	}{{"watch", 1}, {"watch", 1}, {"poll", 1}, {"signal", 2}, {"http", 3}, {"watch", 3}} {
+		if s.Reload(c.trigger); logs.Len() != c.lines {
+			t.Errorf("%s: %d lines, want %d", c.trigger, logs.Len(), c.lines)
+		}
+	}
+	d.write(d.Certs[0], nil)
+	if s.Reload("watch"); logs.Len() != 4 {
+		t.Errorf("another fault: %d lines, want 4", logs.Len())
+	}
+}
+
 // TestOpenServesWhatHasEnded: without a last good set, TLS listeners that
 // clients refuse are better than none of the listeners at all.
 func TestOpenServesWhatHasEnded(t *testing.T) {

@@ -22,6 +22,27 @@
 // Of the TLS handshakes that are going on half as many calculate at a time as
 // there are processors (turns), so that a flood of them leaves the others one.
 //
+// # TLS
+//
+// On a listener with TLS the handshake comes first, on the connection's own
+// goroutine, within the time to log in. At most Options.Handshakes go on at a
+// time, over all listeners: an acceptor takes a seat before it accepts, so what
+// is beyond waits in the kernel's queue and costs nothing, and listeners without
+// TLS do not notice. While all seats are taken, handshakes that have lasted for
+// 3 s are given up: 512 peers that say nothing hold the others up so long, not
+// for the whole time to log in.
+//
+//	socket <- wire <- tls.Conn <- conn    wire bears the deadlines of writes,
+//	                                      one of which would end tls.Conn
+//
+// Peers are watched, and held back, at the socket. Versions and ciphers are those
+// of the listener's TLSSource and of crypto/tls, which renegotiates with nobody,
+// takes no record above 16 KiB and no long row of empty ones. A connection at rest
+// holds some 8 KiB more than a plain one.
+//
+// A client that names a server (SNI) which the certificate is for is told to come
+// back to that name: it will check the certificate against it again.
+//
 // # Work
 //
 // A session learns what reading its frames and writing its answers cost
@@ -58,7 +79,7 @@
 // # Time limits
 //
 //	a connection at rest, or a small frame begun    Options.IdleTimeout since the last answer
-//	not past authentication                         Options.LoginTimeout since accept
+//	not past handshake and authentication           Options.LoginTimeout since accept
 //	a frame above 4 KiB                             160 KiB in each 10 s
 //	an answer                                       Options.WriteTimeout without a byte taken
 //
