@@ -91,9 +91,9 @@ func (m *MappingRules) Principal(cert *x509.Certificate) (name string, err error
 	name, ok := m.apply(subject)
 	switch {
 	case !ok:
-		return "", fmt.Errorf("no rule of ssl.principal.mapping.rules matches the certificate's subject %q", subject)
+		return "", fmt.Errorf("no rule of ssl.principal.mapping.rules matches the certificate's subject %.256q", subject)
 	case name == "":
-		return "", fmt.Errorf("the name made of the certificate's subject %q is empty", subject)
+		return "", fmt.Errorf("the name made of the certificate's subject %.256q is empty", subject)
 	}
 	return name, nil
 }

@@ -103,6 +103,6 @@ func (s *session) who() []zap.Field {
 		zap.Stringer("principal", s.principal()),
 		zap.Stringer("peer", s.conn.Remote),
 		zap.String("listener", s.conn.Listener.Name),
-		zap.String("client_id", s.call.header.ClientID),
+		zap.String("client_id", kafka.Label(s.call.header.ClientID)), // up to 32 KiB
 	}
 }
