@@ -5,7 +5,7 @@ set -uo pipefail
 cd "$(dirname "$0")/.."
 scripts/install.sh || exit 1
 passed=0 failed=0
-for suite in ${SUITES:-readme kafka-configs kafka-acls clients smoke groups traps tools throttled rates kills prometheus image}; do
+for suite in ${SUITES:-readme kafka-configs kafka-acls clients smoke tls groups traps tools throttled throttled-groups rates kills prometheus image}; do
   printf '\n-- %s\n' "$suite"
   out=$(mktemp) began=$SECONDS
   "scripts/$suite.sh" 2>&1 | tee "$out"

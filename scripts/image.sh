@@ -62,6 +62,12 @@ kport=$(free_port) hport=$(free_port)
 run k -v "$work/volume:/var/lib/kaasd" localhost/kaasd:e2e start --listeners "PLAINTEXT://127.0.0.1:$kport" --http-listen "127.0.0.1:$hport"
 for _ in $(seq 100); do [ "$(curl -s -o /dev/null -w '%{http_code}' "http://127.0.0.1:$hport/readyz")" = 200 ] && break; sleep 0.1; done
 has "it gets ready with a read-only root and no capabilities" "$(podman logs k 2>&1)" 'kaasd ready'
+pid=$(podman inspect k --format '{{.State.Pid}}')
+status() { awk -v name="$1:" '$1 == name { print $2 }' "/proc/$pid/status"; }
+same "it runs as 65532, user and group" "65532 65532" "$(status Uid) $(status Gid)"
+same "it has no capability, and can get none" "0000000000000000 0000000000000000 0000000000000000 0000000000000000" "$(status CapEff) $(status CapPrm) $(status CapInh) $(status CapBnd)"
+same "it can gain no privileges" "1" "$(status NoNewPrivs)"
+has "its root is read-only" "$(awk '$5 == "/" { print $6 }' "/proc/$pid/mountinfo")" '^ro(,|$)'
 printf 'hello\n' | timeout 20 kcat -b "127.0.0.1:$kport" -P -t image && pass "kcat produces into the container" || fail "kcat produces into the container"
 same "the container serves it back" "hello" "$(timeout 20 kcat -b "127.0.0.1:$kport" -C -t image -p 0 -o beginning -e -q 2>/dev/null)"
 podman exec k /usr/bin/kaasd health --http "http://127.0.0.1:$hport" >"$work/health" 2>&1 && pass "kaasd health inside says ready" || fail "kaasd health inside says ready" "$(cat "$work/health")"

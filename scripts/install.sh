@@ -23,6 +23,7 @@ need npm npm # with node
 need g++ g++ # builds the codec of kafkajs-lz4
 need make make
 need curl curl
+need openssl openssl
 python3 -m venv --help >/dev/null 2>&1 && python3 -c 'import ensurepip' 2>/dev/null || packages+=(python3-venv)
 if [ ${#packages[@]} -gt 0 ]; then
   as_root apt-get update -qq

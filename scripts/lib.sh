@@ -35,12 +35,13 @@ has() { # has NAME TEXT PATTERN
 free_port() { python3 -c 'import socket; s=socket.socket(); s.bind(("127.0.0.1",0)); print(s.getsockname()[1])'; }
 
 # start_broker [settings...]: PLAINTEXT on $plain, SASL_PLAINTEXT on $sasl, HTTP
-# on $http, data in $data; a broker that is already there is stopped first.
+# on $http, data in $data, and the listeners in $more_listeners, if any; a broker
+# that is already there is stopped first.
 start_broker() {
   stop_broker
   plain=127.0.0.1:$(free_port) sasl=127.0.0.1:$(free_port) http=127.0.0.1:$(free_port)
   data=${data:-$work/data}
-  "$kaasd" start --listeners "PLAINTEXT://$plain,SASL_PLAINTEXT://$sasl" --http-listen "$http" --data-dir "$data" \
+  "$kaasd" start --listeners "PLAINTEXT://$plain,SASL_PLAINTEXT://$sasl${more_listeners:+,$more_listeners}" --http-listen "$http" --data-dir "$data" \
     --sasl-enabled-mechanisms PLAIN,SCRAM-SHA-256,SCRAM-SHA-512 "$@" >"$broker_log" 2>&1 &
   broker_pid=$!
   for _ in $(seq 200); do

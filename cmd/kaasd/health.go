@@ -23,11 +23,11 @@ func newHealth(a *app) *cobra.Command {
 			if overKafka {
 				return a.healthOverKafka(c, &client)
 			}
-			base, err := page.base(a)
+			p, err := page.open(a)
 			if err != nil {
 				return err
 			}
-			got, err := get(c.Context(), base+"/readyz", healthTimeout)
+			got, err := p.get(c.Context(), "/readyz", healthTimeout)
 			if err != nil {
 				return unhealthy(err)
 			}

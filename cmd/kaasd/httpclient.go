@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,25 +14,77 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"kaasd/internal/admin"
 )
 
-// pageFlag is --http of the commands that ask kaasd's own pages.
-type pageFlag struct{ url string }
+// pageFlag is --http and its kin, of the commands that ask kaasd's own pages.
+type pageFlag struct{ url, ca, user, passwordFile string }
 
 func (f *pageFlag) add(c *cobra.Command) {
 	c.Flags().StringVar(&f.url, "http", "", "kaasd's pages (http://localhost:9404, or what http.listen says here)")
+	c.Flags().StringVar(&f.ca, "http-ca", "", "trust the certificates in this PEM file for https pages")
+	c.Flags().StringVar(&f.user, "http-user", "", "the user of the pages, where they ask for one")
+	c.Flags().StringVar(&f.passwordFile, "http-password-file", "", "the file that holds the user's password")
 }
 
-// base is where the pages are: as named, or where a broker with this
-// machine's settings has them.
-func (f *pageFlag) base(a *app) (string, error) {
-	if f.url != "" {
-		u, err := url.Parse(f.url)
-		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-			return "", usagef("--http: %q is not a URL (http://localhost:9404)", f.url)
+// pages are kaasd's pages at one place.
+type pages struct {
+	base           string // such as http://localhost:9404
+	client         *http.Client
+	user, password string // "" for none
+}
+
+// open finds the pages: as named, or where a broker with this machine's settings
+// has them.
+func (f *pageFlag) open(a *app) (*pages, error) {
+	p := &pages{client: &http.Client{}, user: f.user}
+	var err error
+	switch {
+	case f.passwordFile != "" && f.user == "":
+		return nil, usagef("--http-password-file needs --http-user")
+	case f.user != "" && f.passwordFile == "":
+		return nil, usagef("--http-user needs --http-password-file")
+	case f.user != "":
+		if p.password, err = readPassword(f.passwordFile); err != nil {
+			return nil, err
 		}
-		return strings.TrimSuffix(f.url, "/"), nil
 	}
+	trust := &tls.Config{MinVersion: tls.VersionTLS12}
+	if f.url == "" {
+		p.base, err = f.own(a, trust)
+	} else {
+		p.base, err = checkURL(f.url)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if f.ca != "" {
+		if trust, err = trustOnly(f.ca); err != nil {
+			return nil, err
+		}
+	}
+	p.client.Transport = &http.Transport{Proxy: http.ProxyFromEnvironment, TLSClientConfig: trust}
+	return p, nil
+}
+
+// checkURL judges --http. A password in it would be seen by everybody on this
+// machine.
+func checkURL(text string) (string, error) {
+	u, err := url.Parse(text)
+	switch {
+	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
+		return "", usagef("--http: that is not a URL (http://localhost:9404)")
+	case u.User != nil:
+		return "", usagef("--http: others on this machine can read a password there (--http-user and --http-password-file)")
+	}
+	return strings.TrimSuffix(text, "/"), nil
+}
+
+// own is where a broker with this machine's settings has its pages. Over TLS it is
+// trusted by the certificate that http.config.file names, whatever name that is
+// for.
+func (f *pageFlag) own(a *app, trust *tls.Config) (string, error) {
 	_, s, err := a.load(nil)
 	if err != nil {
 		return "", err
@@ -43,7 +96,18 @@ func (f *pageFlag) base(a *app) (string, error) {
 	if isWildcard(host) {
 		host = "localhost"
 	}
-	return "http://" + net.JoinHostPort(host, port), nil
+	scheme := "http"
+	if s.HTTP.File != "" {
+		shown, err := admin.Certificate(s.HTTP.File)
+		if err != nil {
+			return "", exitWith(exitInput, "http.config.file: %w", err)
+		}
+		if shown != nil {
+			scheme = "https"
+			trustCertificate(trust, shown)
+		}
+	}
+	return scheme + "://" + net.JoinHostPort(host, port), nil
 }
 
 // answer is what a page said.
@@ -56,16 +120,20 @@ type answer struct {
 const maxAnswer = 64 << 20
 
 // get asks a page within limit.
-func get(ctx context.Context, target string, limit time.Duration) (answer, error) {
+func (p *pages) get(ctx context.Context, path string, limit time.Duration) (answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
+	target := p.base + path
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, target, nil)
 	if err != nil {
-		return answer{}, usagef("--http: %q is not a URL", target)
+		return answer{}, usagef("--http: that is not a URL")
 	}
-	response, err := http.DefaultClient.Do(request)
+	if p.user != "" {
+		request.SetBasicAuth(p.user, p.password)
+	}
+	response, err := p.client.Do(request)
 	if err != nil {
-		return answer{}, exitWith(exitUnreachable, "cannot reach %s in %v%s (is kaasd running? --http names another)", hostOf(target), limit, pageCause(err))
+		return answer{}, exitWith(exitUnreachable, "cannot reach %s in %v%s", hostOf(target), limit, pageCause(err))
 	}
 	defer response.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
@@ -83,27 +151,35 @@ func hostOf(target string) string {
 	return u.Host
 }
 
-// pageCause is what is worth knowing beside the bare fact.
+// pageCause is what is worth knowing beside the bare fact, and the way out.
 func pageCause(err error) string {
+	const another = " (is kaasd running? --http names another)"
 	var op *net.OpError
-	if errors.As(err, &op) && op.Op == "dial" || errors.Is(err, context.DeadlineExceeded) {
-		return ""
-	}
 	var u *url.Error
-	if errors.As(err, &u) {
+	switch {
+	case errors.As(err, &op) && op.Op == "dial", errors.Is(err, context.DeadlineExceeded):
+		return another
+	case errors.As(err, &u):
 		err = u.Err
 	}
-	return ": " + err.Error()
+	if untrusted(err) {
+		return ": " + err.Error() + " (--http-ca names a PEM file with its authority)"
+	}
+	return ": " + err.Error() + another
 }
 
-// getDocument asks for a JSON document and gives its bytes too.
-func getDocument(ctx context.Context, target string, v any) ([]byte, error) {
-	got, err := get(ctx, target, reachTimeout)
+// document asks for a JSON document and gives its bytes too.
+func (p *pages) document(ctx context.Context, path string, v any) ([]byte, error) {
+	target := p.base + path
+	got, err := p.get(ctx, path, reachTimeout)
 	if err != nil {
 		return nil, err
 	}
 	if got.code == http.StatusBadRequest { // the page says what was asked wrongly
 		return nil, usagef("%s", firstLine(got.body))
+	}
+	if got.code == http.StatusUnauthorized || got.code == http.StatusTooManyRequests {
+		return nil, exitWith(exitRefused, "%s refused: %s (--http-user and --http-password-file)", hostOf(target), firstLine(got.body))
 	}
 	if got.code != http.StatusOK {
 		return nil, exitWith(exitFailed, "%s: %d %s", target, got.code, firstLine(got.body))

@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
@@ -76,6 +74,9 @@ func reach(ctx context.Context, client *kgo.Client, address string) error {
 		}
 		if refused := refusal(address, "the log-in", err); refused != nil {
 			return refused
+		}
+		if cause := tlsCause(err); cause != "" {
+			return exitWith(exitUnreachable, "cannot reach %s%s", address, cause)
 		}
 		// A try that the end of our time has cut short tells nothing.
 		if last == nil || ctx.Err() == nil && !isTimeout(err) {
@@ -212,13 +213,13 @@ func checkAddress(text string) error {
 // security is TLS and log-in.
 func (f *clientFlags) security(properties map[string]string) ([]kgo.Opt, error) {
 	protocol := strings.ToUpper(orElse(properties["security.protocol"], "PLAINTEXT"))
-	if _, known := protocolNames[protocol]; !known {
-		return nil, exitWith(exitInput, "%s: security.protocol: %q is not one of %s", f.commandConfig, protocol, strings.Join(sortedKeys(protocolNames), ", "))
+	if !slices.Contains(protocolNames, protocol) {
+		return nil, exitWith(exitInput, "%s: security.protocol: %q is not one of %s", f.commandConfig, protocol, strings.Join(protocolNames, ", "))
 	}
 	var opts []kgo.Opt
 	secure := strings.HasSuffix(protocol, "SSL") || f.tlsCA != ""
 	if secure {
-		config, err := f.tls(properties)
+		config, err := clientTLS(f.commandConfig, f.tlsCA, properties)
 		if err != nil {
 			return nil, err
 		}
@@ -232,28 +233,6 @@ func (f *clientFlags) security(properties map[string]string) ([]kgo.Opt, error) 
 		opts = append(opts, kgo.SASL(mechanisms...))
 	}
 	return opts, nil
-}
-
-func (f *clientFlags) tls(properties map[string]string) (*tls.Config, error) {
-	config := &tls.Config{MinVersion: tls.VersionTLS12}
-	path := orElse(f.tlsCA, properties["ssl.truststore.location"])
-	pem := []byte(properties["ssl.truststore.certificates"])
-	if path != "" {
-		var err error
-		if pem, err = os.ReadFile(path); err != nil {
-			return nil, exitWith(exitInput, "%s: %w", path, pathCause(err))
-		}
-	}
-	if len(pem) > 0 {
-		config.RootCAs = x509.NewCertPool()
-		if !config.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, exitWith(exitInput, "%s: holds no PEM certificate (a Java key store must be exported to PEM)", orElse(path, f.commandConfig))
-		}
-	}
-	if properties["ssl.keystore.location"] != "" || properties["ssl.keystore.certificate.chain"] != "" {
-		return nil, exitWith(exitInput, "%s: client certificates are not supported here (log in over SASL)", f.commandConfig)
-	}
-	return config, nil
 }
 
 // mechanisms are how to log in. A password goes out in the clear only where
@@ -301,18 +280,22 @@ func mechanismsOf(names []string, user, password string) []sasl.Mechanism {
 	return chosen
 }
 
-// password is the content of the file without the line end that editors add.
 func (f *clientFlags) password() (string, error) {
 	if f.saslPasswordFile == "" {
 		return "", usagef("--sasl-user needs --sasl-password-file")
 	}
-	raw, err := os.ReadFile(f.saslPasswordFile)
+	return readPassword(f.saslPasswordFile)
+}
+
+// readPassword is the content of a file without the line end that editors add.
+func readPassword(path string) (string, error) {
+	raw, err := os.ReadFile(path)
 	if err != nil {
-		return "", exitWith(exitInput, "%s: %w", f.saslPasswordFile, pathCause(err))
+		return "", exitWith(exitInput, "%s: %w", path, pathCause(err))
 	}
 	password := strings.TrimRight(string(raw), "\r\n")
 	if password == "" {
-		return "", exitWith(exitInput, "%s: is empty", f.saslPasswordFile)
+		return "", exitWith(exitInput, "%s: is empty", path)
 	}
 	return password, nil
 }

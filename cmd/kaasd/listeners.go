@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"kaasd/internal/certificate"
 	"kaasd/internal/metadata"
 	"kaasd/internal/server"
 )
@@ -26,10 +27,23 @@ func (g *given) listenerOptions() []option {
 	var all []option
 	for _, e := range bound {
 		if e.name != controller {
-			all = append(all, propertyOption(metadata.ListenerConnectionRate(e.name)))
+			all = append(all, propertyOption(metadata.ListenerConnectionRate(e.name)), listenerClientAuthOption(e.name))
 		}
 	}
 	return all
+}
+
+// listenerClientAuthOption is ssl.client.auth for one listener, which alone can
+// ask for certificates where clients log in by SASL.
+func listenerClientAuthOption(name string) option {
+	o := clientAuthOption("listener.name."+strings.ToLower(name)+".ssl.client.auth", func(s *settings, auth certificate.ClientAuth) {
+		if s.TLS.ListenerClientAuth == nil {
+			s.TLS.ListenerClientAuth = map[string]certificate.ClientAuth{}
+		}
+		s.TLS.ListenerClientAuth[name] = auth
+	})
+	o.def, o.unset = "", "ssl.client.auth; none where clients log in by SASL"
+	return o.says("whether clients of this listener show a certificate")
 }
 
 // settleListeners joins the three settings that make the listeners.
@@ -101,21 +115,21 @@ func parseEndpoints(text string) ([]endpoint, error) {
 	return all, nil
 }
 
-// protocolNames are all of Kafka's; the value says whether kaasd has it.
-var protocolNames = map[string]bool{"PLAINTEXT": true, "SASL_PLAINTEXT": true, "SSL": false, "SASL_SSL": false}
+// protocolNames are all of Kafka's.
+var protocolNames = []string{"PLAINTEXT", "SASL_PLAINTEXT", "SASL_SSL", "SSL"}
 
 // parseProtocolMap reads NAME:PROTOCOL pairs; every protocol's own name maps
 // to it unless the text says otherwise.
 func parseProtocolMap(text string) (map[string]string, error) {
 	protocols := map[string]string{}
-	for name := range protocolNames {
+	for _, name := range protocolNames {
 		protocols[name] = name
 	}
 	for _, word := range splitList(text, ",") {
 		name, protocol, ok := strings.Cut(word, ":")
 		protocol = strings.ToUpper(strings.TrimSpace(protocol))
-		if _, known := protocolNames[protocol]; !ok || !known {
-			return nil, fmt.Errorf("%q is not NAME:PROTOCOL (%s)", word, strings.Join(sortedKeys(protocolNames), ", "))
+		if !ok || !slices.Contains(protocolNames, protocol) {
+			return nil, fmt.Errorf("%q is not NAME:PROTOCOL (%s)", word, strings.Join(protocolNames, ", "))
 		}
 		protocols[strings.ToUpper(strings.TrimSpace(name))] = protocol
 	}
@@ -126,9 +140,6 @@ func (e endpoint) listener(protocols map[string]string) (server.Listener, error)
 	protocol, ok := protocols[e.name]
 	if !ok {
 		return server.Listener{}, fmt.Errorf("%s: the name says no protocol (listener.security.protocol.map: %s:PLAINTEXT says one)", e, e.name)
-	}
-	if !protocolNames[protocol] {
-		return server.Listener{}, fmt.Errorf("%s: %s is not available in this version (PLAINTEXT and SASL_PLAINTEXT are)", e, protocol)
 	}
 	host := e.host
 	if isWildcard(host) {
@@ -152,7 +163,7 @@ func advertise(listeners []server.Listener, advertised []endpoint) error {
 		if isWildcard(e.host) {
 			return fmt.Errorf("%s: clients cannot be told a wildcard (a host name or address is needed)", e)
 		}
-		listeners[i].Host, listeners[i].Port = e.host, e.port
+		listeners[i].Host, listeners[i].Port, listeners[i].Pinned = e.host, e.port, true
 	}
 	return nil
 }

@@ -8,7 +8,9 @@ import (
 	"strings"
 	"time"
 
+	"kaasd/internal/auth"
 	"kaasd/internal/broker"
+	"kaasd/internal/certificate"
 	"kaasd/internal/kafka"
 	"kaasd/internal/metadata"
 	"kaasd/internal/storage"
@@ -29,23 +31,66 @@ const defaultCredentials = "/etc/kaasd/credentials.json"
 
 // options is the table, in the order of the reference.
 func options() []option {
-	all := slices.Concat(listenerOptions(), accessOptions(), networkOptions(), storageOptions(), quotaOptions(), httpOptions(), processOptions())
+	all := slices.Concat(listenerOptions(), tlsOptions(), accessOptions(), networkOptions(), storageOptions(), quotaOptions(), httpOptions(), processOptions())
 	return append(all, propertyOptions(all)...)
 }
 
 func listenerOptions() []option {
 	return []option{
 		textOption("listeners", "PLAINTEXT://localhost:9092", func(s *settings) *string { return &s.listeners }).ofKafka().
-			says("where clients connect: NAME://host:port, comma-separated; PLAINTEXT and SASL_PLAINTEXT"),
+			says("where clients connect: NAME://host:port, comma-separated; PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL"),
 		textOption("advertised.listeners", "", func(s *settings) *string { return &s.advertised }).ofKafka().
-			orElse("the listener's own host, localhost for a wildcard").
+			orElse("the listener's own host, localhost for a wildcard; over TLS the name that the client asked for, if the certificate holds it").
 			says("where clients are told to come back, one entry for each listener that needs one"),
 		textOption("listener.security.protocol.map", "", func(s *settings) *string { return &s.protocolMap }).ofKafka().
 			orElse("names are protocols").
 			says("the protocol of each listener name, in Kafka's syntax NAME:PROTOCOL"),
 		listOption("sasl.enabled.mechanisms", "SCRAM-SHA-512", func(s *settings) *[]string { return &s.SASLMechanisms }).ofKafka().
 			says("how clients may log in: SCRAM-SHA-512, SCRAM-SHA-256, PLAIN"),
+		msOption("connections.max.reauth.ms", "0", 0, func(s *settings) *time.Duration { return &s.SessionLifetime }).ofKafka().
+			says("how long a SASL log-in lasts until the client must log in again on its connection; 0 for ever"),
 	}
+}
+
+func tlsOptions() []option {
+	return []option{
+		listOption("tls.cert.file", "", func(s *settings) *[]string { return &s.TLS.Files.Certs }).orElse("none").
+			says("PEM, the certificate of TLS listeners with its chain; several between commas, chosen by the name clients ask for; the content is read again when it changes"),
+		listOption("tls.key.file", "", func(s *settings) *[]string { return &s.TLS.Files.Keys }).orElse("none").
+			says("PEM, the private key of each certificate, not encrypted; the content is read again when it changes"),
+		textOption("tls.client.ca.file", "", func(s *settings) *string { return &s.TLS.Files.ClientCA }).orElse("none").
+			says("PEM, the authorities whose client certificates count; the content is read again when it changes"),
+		choiceOption("tls.min.version", "1.2", []string{"1.2", "1.3"}, func(s *settings) *string { return &s.TLS.MinVersion }).
+			says("the oldest version of TLS that is spoken"),
+		clientAuthOption("ssl.client.auth", func(s *settings, auth certificate.ClientAuth) { s.TLS.ClientAuth = auth }).
+			says("whether clients of SSL listeners show a certificate; requested: who shows none is User:ANONYMOUS"),
+		mappingOption().
+			says("how the user's name comes from the subject of a client certificate: RULE:pattern/replacement/ or DEFAULT, in Kafka's syntax, the first that matches"),
+	}
+}
+
+func mappingOption() option {
+	o := option{key: "ssl.principal.mapping.rules", kind: kindText, def: "DEFAULT", put: func(s *settings, text string) error {
+		rules, err := auth.ParseMappingRules(text)
+		s.TLS.Names = rules
+		return err
+	}}
+	return o.ofKafka()
+}
+
+func clientAuthOption(key string, into func(*settings, certificate.ClientAuth)) option {
+	choices := []string{string(certificate.None), string(certificate.Requested), string(certificate.Required)}
+	var chosen string
+	o := choiceOption(key, choices[0], choices, func(*settings) *string { return &chosen })
+	put := o.put
+	o.put = func(s *settings, text string) error {
+		err := put(s, text)
+		if err == nil {
+			into(s, certificate.ClientAuth(text))
+		}
+		return err
+	}
+	return o.ofKafka()
 }
 
 func accessOptions() []option {
@@ -205,8 +250,10 @@ func httpOptions() []option {
 	return []option{
 		textOption("http.listen", "localhost:9404", func(s *settings) *string { return &s.HTTP.Listen }).
 			orElse("off").says("where metrics, health and quota pages are; empty turns them off"),
+		textOption("http.config.file", "", func(s *settings) *string { return &s.HTTP.File }).orElse("none").
+			says("TLS and passwords of the pages, in the format of Prometheus' exporters (tls_server_config, basic_auth_users); the content is read again when it changes"),
 		boolOption("http.enable.lifecycle", "false", func(s *settings) *bool { return &s.HTTP.Lifecycle }).
-			says("POST /-/reload reads the credentials file again"),
+			says("POST /-/reload reads the credentials file, the certificates and http.config.file again"),
 		boolOption("http.enable.pprof", "false", func(s *settings) *bool { return &s.HTTP.Pprof }).
 			says("Go's profiles under /debug/pprof/"),
 	}

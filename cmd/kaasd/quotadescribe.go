@@ -53,14 +53,14 @@ func newQuotaDescribe(a *app) *cobra.Command {
 }
 
 func (a *app) describeLevels(ctx context.Context, r *remote, page pageFlag, quotas kadm.DescribedClientQuotas) error {
-	base, err := page.base(a)
+	p, err := page.open(a)
 	if err != nil {
 		return err
 	}
-	if err := r.hasPages(ctx, base); err != nil {
+	if err := r.hasPages(ctx, p); err != nil {
 		return err
 	}
-	all, err := levels(ctx, base, quotas)
+	all, err := levels(ctx, p, quotas)
 	if err != nil {
 		return err
 	}

@@ -23,14 +23,14 @@ type leveledQuota struct {
 
 // levels asks kaasd's pages for what Kafka's API does not tell: which of the
 // values of a named user are from the file. Other entities have none there.
-func levels(ctx context.Context, base string, quotas kadm.DescribedClientQuotas) ([]leveledQuota, error) {
+func levels(ctx context.Context, p *pages, quotas kadm.DescribedClientQuotas) ([]leveledQuota, error) {
 	all := []leveledQuota{}
 	for _, q := range quotas {
 		l := leveledQuota{components(q.Entity), valuesOf(q), map[string]float64{}, valuesOf(q)}
 		if len(q.Entity) == 1 && q.Entity[0].Type == kafka.EntityUser && q.Entity[0].Name != nil {
 			var r admin.Resolution
-			target := base + "/v1/quotas/resolve?" + url.Values{"user": {*q.Entity[0].Name}}.Encode()
-			if _, err := getDocument(ctx, target, &r); err != nil {
+			path := "/v1/quotas/resolve?" + url.Values{"user": {*q.Entity[0].Name}}.Encode()
+			if _, err := p.document(ctx, path, &r); err != nil {
 				return nil, err
 			}
 			l.take(r)
@@ -42,9 +42,9 @@ func levels(ctx context.Context, base string, quotas kadm.DescribedClientQuotas)
 
 // hasPages refuses the pages of another cluster, which would tell of its own
 // users.
-func (r *remote) hasPages(ctx context.Context, base string) error {
+func (r *remote) hasPages(ctx context.Context, p *pages) error {
 	var page admin.Status
-	if _, err := getDocument(ctx, base+"/v1/status", &page); err != nil {
+	if _, err := p.document(ctx, "/v1/status", &page); err != nil {
 		return err
 	}
 	cluster, err := r.BrokerMetadata(ctx)
@@ -52,7 +52,7 @@ func (r *remote) hasPages(ctx context.Context, base string) error {
 		return r.failed("the question for its cluster", err)
 	}
 	if page.ClusterID != cluster.Cluster {
-		return usagef("%s has the pages of another cluster than %s (--http names them)", base, r.address)
+		return usagef("%s has the pages of another cluster than %s (--http names them)", p.base, r.address)
 	}
 	return nil
 }

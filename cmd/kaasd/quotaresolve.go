@@ -35,12 +35,12 @@ func (a *app) resolve(c *cobra.Command, page pageFlag) error {
 	if len(whom) == 0 {
 		return usagef("for whom? (--user, --client-id, --ip)")
 	}
-	base, err := page.base(a)
+	p, err := page.open(a)
 	if err != nil {
 		return err
 	}
 	var r admin.Resolution
-	raw, err := getDocument(c.Context(), base+"/v1/quotas/resolve?"+whom.Encode(), &r)
+	raw, err := p.document(c.Context(), "/v1/quotas/resolve?"+whom.Encode(), &r)
 	if err != nil {
 		return err
 	}

@@ -47,14 +47,14 @@ func (f *quotaTop) run(ctx context.Context, a *app) error {
 	case f.limit < 1:
 		return usagef("--limit: %d is not above zero", f.limit)
 	}
-	base, err := f.page.base(a)
+	p, err := f.page.open(a)
 	if err != nil {
 		return err
 	}
 	if f.once || a.json() || !isTerminal(a.in) || !isTerminal(a.out) {
-		return f.table(ctx, a, base)
+		return f.table(ctx, a, p)
 	}
-	return f.screen(ctx, a, base)
+	return f.screen(ctx, a, p)
 }
 
 // topSample is what the pages say at one moment.
@@ -63,16 +63,16 @@ type topSample struct {
 	quotas admin.Quotas
 }
 
-func takeSample(ctx context.Context, base string) (s topSample, err error) {
-	if _, err = getDocument(ctx, base+"/v1/status", &s.status); err == nil {
-		_, err = getDocument(ctx, base+"/v1/quotas", &s.quotas)
+func takeSample(ctx context.Context, p *pages) (s topSample, err error) {
+	if _, err = p.document(ctx, "/v1/status", &s.status); err == nil {
+		_, err = p.document(ctx, "/v1/quotas", &s.quotas)
 	}
 	return s, err
 }
 
 // table looks twice and prints once.
-func (f *quotaTop) table(ctx context.Context, a *app, base string) error {
-	first, err := takeSample(ctx, base)
+func (f *quotaTop) table(ctx context.Context, a *app, p *pages) error {
+	first, err := takeSample(ctx, p)
 	if err != nil {
 		return err
 	}
@@ -81,7 +81,7 @@ func (f *quotaTop) table(ctx context.Context, a *app, base string) error {
 		return ctx.Err()
 	case <-time.After(f.interval):
 	}
-	second, err := takeSample(ctx, base)
+	second, err := takeSample(ctx, p)
 	if err != nil {
 		return err
 	}

@@ -27,8 +27,9 @@ The file is YAML with flat keys: ` + "`--config FILE`" + ` or ` + "`KAASD_CONFIG
 An unknown key or ` + "`KAASD_`" + ` variable is an error; a ` + "`KAFKA_`" + ` variable that names nothing here is listed once and ignored. Sizes are
 ` + "`1048576`, `1MiB` or `10MB`" + ` (decimal). There is no setting for a password or key: secrets live in files only.
 
-Each listener has a setting of its own: ` + "`listener.name.NAME.max.connection.creation.rate`" + `, NAME in lower case, is what
+Each listener has two settings of its own. ` + "`listener.name.NAME.max.connection.creation.rate`" + `, NAME in lower case, is what
 ` + "`max.connection.creation.rate`" + ` is for the broker. It is a file key and a variable (` + "`KAFKA_LISTENER_NAME_NAME_MAX_CONNECTION_CREATION_RATE`" + `), and no flag.
+So is ` + "`listener.name.NAME.ssl.client.auth`" + `; without it, clients of a SASL_SSL listener are not asked for a certificate, as in Kafka.
 
 | key | value | default | live | meaning |
 |---|---|---|---|---|

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/x509/pkix"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,6 +12,8 @@ import (
 	"maps"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -19,6 +22,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"kaasd/internal/certificate/certificatetest"
 )
 
 func TestMain(m *testing.M) {
@@ -30,21 +35,23 @@ func TestMain(m *testing.M) {
 //
 //	up [FLAG...]   run "kaasd start" on free ports of 127.0.0.1, wait until it is
 //	               ready, and set BROKER (host:port, without a log-in if there
-//	               is such a listener), HTTP (a URL), and KAASD_BOOTSTRAP_SERVER
+//	               is such a listener), HTTP (a URL), HTTP_ADDRESS, and KAASD_BOOTSTRAP_SERVER
 //	               and KAASD_HTTP_LISTEN to the same addresses
 //	signal NAME    send the running broker a signal: TERM, INT, HUP
 //	down [CODE]    end the broker with SIGTERM and expect the exit code (0)
 //	log TEXT       wait until the broker's log holds TEXT
 //	produce TOPIC  produce one record over the listener without a log-in
-func TestScripts(t *testing.T) { testscript.Run(t, scripts()) }
+//	certificates   write ca.pem, tls.crt and tls.key of localhost, client.pem (CN=carol
+//	               with its key) and stranger.pem (an authority of nobody)
+func TestScripts(t *testing.T) { testscript.Run(t, scripts(t)) }
 
-func scripts() testscript.Params {
+func scripts(t *testing.T) testscript.Params {
 	return testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		UpdateScripts:       *rewrite,
-		Cmds:                scriptCommands(),
+		Cmds:                scriptCommands(t),
 		Setup: func(e *testscript.Env) error {
 			e.Values[daemonKey{}] = new(*process)
 			screenSetup(e)
@@ -59,9 +66,10 @@ var (
 	screenSetup    = func(*testscript.Env) {}
 )
 
-func scriptCommands() map[string]func(*testscript.TestScript, bool, []string) {
+func scriptCommands(t *testing.T) map[string]func(*testscript.TestScript, bool, []string) {
 	all := map[string]func(*testscript.TestScript, bool, []string){
 		"up": up, "signal": sendSignal, "down": down, "log": waitForLog, "produce": produce,
+		"certificates": func(ts *testscript.TestScript, _ bool, _ []string) { writeCertificates(t, ts.Getenv("WORK")) },
 	}
 	maps.Copy(all, screenCommands)
 	return all
@@ -157,6 +165,7 @@ func noteAddress(ts *testscript.TestScript, line []byte) {
 		}
 	case "http listener":
 		ts.Setenv("HTTP", "http://"+l.Address)
+		ts.Setenv("HTTP_ADDRESS", l.Address)
 		ts.Setenv("KAASD_HTTP_LISTEN", l.Address)
 	}
 }
@@ -188,6 +197,21 @@ func down(ts *testscript.TestScript, _ bool, args []string) {
 func waitForLog(ts *testscript.TestScript, _ bool, args []string) {
 	if log, ok := (*running(ts)).lines.await(args[0]); !ok {
 		ts.Fatalf("the log has no %q:\n%s", args[0], bytes.TrimSpace([]byte(log)))
+	}
+}
+
+func writeCertificates(t *testing.T, dir string) {
+	authority := certificatetest.NewAuthority(t, "authority")
+	authority.Issue(t, pkix.Name{CommonName: "localhost"}, nil).Write(t, dir)
+	client := authority.Issue(t, pkix.Name{CommonName: "carol", Organization: []string{"Example"}}, nil)
+	for name, data := range map[string][]byte{
+		"ca.pem":       authority.Cert,
+		"client.pem":   slices.Concat(client.Cert, client.Key),
+		"stranger.pem": certificatetest.NewAuthority(t, "stranger").Cert,
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

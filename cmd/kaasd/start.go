@@ -220,6 +220,7 @@ func (d *daemon) announceAccess() {
 		sasl = sasl || l.Protocol.SASL()
 	}
 	switch {
+	case !sasl && d.set.AsksForCertificates():
 	case !sasl && d.set.CredentialsFile == "":
 		d.log.Warn("no credentials file: every client is User:ANONYMOUS")
 	case !sasl:
@@ -235,7 +236,7 @@ func (d *daemon) announceAccess() {
 // reload reads the credentials again, and the settings: those that are live
 // are taken, the others named.
 func (d *daemon) reload(b *broker.Broker) {
-	b.Reload(credstore.TriggerSignal)
+	_, _ = b.ReloadFiles(credstore.TriggerSignal) // each tells the log
 	g, s, err := d.app.load(d.command)
 	if err != nil {
 		d.log.Error("settings not reloaded", zap.String("error", strings.Join(errorLines(err), "; ")))

@@ -103,7 +103,7 @@ func (e *topEvents) readKeys(in io.Reader) {
 	}
 }
 
-func (f *quotaTop) screen(ctx context.Context, a *app, base string) error {
+func (f *quotaTop) screen(ctx context.Context, a *app, p *pages) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	events := newTopEvents()
@@ -115,7 +115,7 @@ func (f *quotaTop) screen(ctx context.Context, a *app, base string) error {
 	events.start(func() { events.readKeys(a.in) })
 	return f.show(ctx, s, events, func() {
 		events.start(func() {
-			sample, err := takeSample(ctx, base)
+			sample, err := takeSample(ctx, p)
 			events.samples <- topAnswer{sample, err}
 		})
 	})

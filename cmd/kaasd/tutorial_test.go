@@ -59,7 +59,7 @@ func TestTutorial(t *testing.T) {
 	if err := os.WriteFile(path, []byte(script), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p := scripts()
+	p := scripts(t)
 	p.Dir, p.Files, p.UpdateScripts = "", []string{path}, false
 	testscript.Run(t, p)
 }

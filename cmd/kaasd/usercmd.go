@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -92,6 +93,9 @@ func (f *userFlags) quotas(c *cobra.Command) (map[string]int64, error) {
 		v, err := k.parse(text)
 		if err != nil {
 			return nil, usagef("--%s: %w", short, err)
+		}
+		if v >= math.MaxInt64 {
+			return nil, usagef("--%s: %q is too large", short, text)
 		}
 		if v < 0 || v != float64(int64(v)) {
 			return nil, usagef("--%s: %q is not a whole number above zero, or 0 for none", short, text)
@@ -186,7 +190,7 @@ func (a *app) showEdit(add bool, name, path string, ch credstore.Change, generat
 	if a.json() {
 		return a.document(editedUser{name, action, path, ch.Quotas, generated})
 	}
-	a.printf("%s %s (%s) %s %s\n", action, name, strings.Join(changeWords(ch), ", "), toward, path)
+	a.printf("%s %s (%s) %s %s\n", action, printable(name), strings.Join(changeWords(ch), ", "), toward, path)
 	if generated != "" {
 		a.printf("password: %s\n", generated)
 	}

@@ -9,8 +9,14 @@
 //	/v1/status           what runs here
 //	/v1/quotas           entities with a setting or live accounting
 //	/v1/quotas/resolve   which limits hold for a client or an address, and why
-//	/-/reload            POST: read the credentials file again
+//	/-/reload            POST: read the files again that may change
 //	/debug/pprof/        Go's profiles, when turned on
+//
+// Everybody who can reach the pages may read them, unless a Gate stands before them:
+// TLS and passwords from a file in the format that Prometheus' exporters share, read
+// by their library. Passwords are compared by bcrypt, one at a time, and whoever
+// fails too often is held back; the pages of probes need none. Every answer has
+// strict headers, and what other sites' pages send is refused.
 //
 // The room knows no other room of its floor: what it serves comes through the
 // functions of Deps, in the JSON shapes of this package. JSON is UTF-8 with a

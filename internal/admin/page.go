@@ -29,7 +29,7 @@ func (s *Server) index() []page {
 		{"/v1/status", false, "what runs here", s.status},
 		{"/v1/quotas", false, "quota entities and their use; ?user= ?client_id= ?ip= ?throttled=true ?limit=", s.quotas},
 		{"/v1/quotas/resolve", false, "which limits hold, and why; ?user= ?client_id= ?ip=", s.resolve},
-		{"/-/reload", true, "POST: read the credentials file again", s.reload},
+		{"/-/reload", true, "POST: read again what is live: credentials, certificates, http config", s.reload},
 	}
 	if s.o.Pprof {
 		pages = append(pages, page{"/debug/pprof/", false, "Go's profiles", profile})
@@ -39,8 +39,12 @@ func (s *Server) index() []page {
 
 // ServeHTTP finds the page of a request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	w.Header().Set("Cache-Control", "no-store")
-	w.Header().Set("X-Content-Type-Options", "nosniff")
+	for name, value := range strict {
+		w.Header().Set(name, value)
+	}
+	if s.o.Gate != nil && !s.o.Gate.guard(w, r) {
+		return
+	}
 	if r.URL.Path == "/" {
 		s.answer(w, r, page{serve: s.root})
 		return
@@ -65,8 +69,16 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, p page) {
 		text(w, http.StatusMethodNotAllowed, fmt.Sprintf("%s is not for %s (%s)\n", r.Method, r.URL.Path, allowed))
 		return
 	}
+	if err := crossOrigin.Check(r); err != nil {
+		text(w, http.StatusForbidden, "another site's page must not ask for this\n")
+		return
+	}
 	p.serve(w, r)
 }
+
+// crossOrigin keeps what a browser sends on behalf of another site from doing
+// anything.
+var crossOrigin = http.NewCrossOriginProtection()
 
 func (s *Server) root(w http.ResponseWriter, _ *http.Request) {
 	text(w, http.StatusOK, "kaasd\n\n"+s.list())

@@ -2,10 +2,12 @@ package admin
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
+	"sync"
 	"syscall"
 	"time"
 
@@ -20,6 +22,7 @@ type Options struct {
 	Listen    string // host:port; empty: off; port 0 takes a free one (http.listen)
 	Lifecycle bool   // POST /-/reload is served (http.enable.lifecycle)
 	Pprof     bool   // /debug/pprof/ is served (http.enable.pprof)
+	Gate      *Gate  // what stands before the pages; nil: nothing (http.config.file)
 }
 
 // Deps is where the answers come from. Functions may be called together, at
@@ -67,7 +70,7 @@ func (s *Server) Listen() error {
 		return listenError(s.o.Listen, err)
 	}
 	s.listener = l
-	if a, ok := l.Addr().(*net.TCPAddr); ok && !a.IP.IsLoopback() {
+	if a, ok := l.Addr().(*net.TCPAddr); ok && !a.IP.IsLoopback() && (s.o.Gate == nil || !s.o.Gate.Closed()) {
 		s.log.Info("http pages are readable by anyone who can reach them", zap.Stringer("address", a))
 	}
 	return nil
@@ -121,17 +124,29 @@ func (s *Server) Run(ctx context.Context) error {
 		MaxHeaderBytes:    headerBytes,
 		ErrorLog:          zap.NewStdLog(s.log.WithOptions(zap.IncreaseLevel(zap.ErrorLevel))),
 	}
-	stopped := make(chan struct{})
-	go func() {
-		defer close(stopped)
+	var own sync.WaitGroup
+	defer own.Wait()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	own.Go(func() {
 		<-ctx.Done()
 		closeHTTP(h)
-	}()
-	if err := h.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
+	})
+	if s.o.Gate != nil {
+		own.Go(func() { s.o.Gate.run(ctx) })
+	}
+	if err := h.Serve(s.doorway()); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serve http: %w", err)
 	}
-	<-stopped
 	return nil
+}
+
+// doorway is the listener, with TLS where there is to be TLS.
+func (s *Server) doorway() net.Listener {
+	if s.o.Gate == nil || !s.o.Gate.TLS() {
+		return s.listener
+	}
+	return tls.NewListener(s.listener, s.o.Gate.config())
 }
 
 // closeHTTP lets answers in flight finish for a moment, then cuts them.

@@ -21,6 +21,11 @@
 // SCRAM is RFC 5802 (RFC 7677 for SHA-256) without channel binding and
 // without SASLprep: names are compared byte for byte, as Kafka does.
 //
+// MappingRules are the names of clients with a certificate: the subject in the
+// form of RFC 2253, letter for letter as Java writes it, and what the rules of
+// ssl.principal.mapping.rules make of it. Both are held to files of testdata that
+// Java and Kafka's own mapper wrote.
+//
 // The authorizer (Standard) is Kafka's StandardAuthorizer: an immutable Index of
 // the ACLs behind an atomic pointer, which a change of the ACLs replaces. What an
 // ACL implies is worked out when the index is made, so that a question is a few

@@ -33,6 +33,17 @@ type Options struct {
 	// of users that do not exist are made from it: the same key gives the
 	// same salt for a name at every try.
 	SaltKey []byte
+
+	// Gate, when set, is asked about the name that a token is for, before
+	// anything is looked up or computed for it; an error refuses the log-in.
+	Gate func(user string) *kafka.Error
+}
+
+func (o Options) gate(user string) *kafka.Error {
+	if o.Gate == nil {
+		return nil
+	}
+	return o.Gate(user)
 }
 
 // machine is the part of an Exchange that differs by mechanism.
@@ -40,7 +51,8 @@ type machine interface {
 	// step takes the client's next token; done says that the log-in is
 	// complete with this reply.
 	step(token []byte) (reply []byte, done bool, err *kafka.Error)
-	// user is the name that logged in, once done.
+	// user is the name that the log-in is for, "" as long as no token has said
+	// so.
 	user() string
 }
 
@@ -56,7 +68,7 @@ type Exchange struct {
 func NewExchange(mechanism string, s Secrets, o Options) (*Exchange, error) {
 	switch mechanism {
 	case Plain:
-		return &Exchange{machine: &plainLogin{secrets: s}}, nil
+		return &Exchange{machine: &plainLogin{secrets: s, options: o}}, nil
 	case ScramSHA256:
 		return &Exchange{machine: newScramLogin(kafka.ScramSHA256, s, o, rand.Text())}, nil
 	case ScramSHA512:
@@ -82,6 +94,11 @@ func (e *Exchange) Step(token []byte) (reply []byte, done bool, err error) {
 	}
 	return reply, done, nil
 }
+
+// User is the name that the log-in is for, also if it fails: "" as long as no
+// token has said so. Whoever it is may have typed something else, a password
+// even, where the name belongs.
+func (e *Exchange) User() string { return e.machine.user() }
 
 // Principal is who logged in, once Step said done.
 func (e *Exchange) Principal() kafka.Principal { return e.principal }

@@ -11,13 +11,14 @@ import (
 // plainLogin is the mechanism PLAIN (RFC 4616): one message.
 type plainLogin struct {
 	secrets Secrets
+	options Options
 	name    string
 }
 
 func (p *plainLogin) user() string { return p.name }
 
 func (p *plainLogin) step(token []byte) ([]byte, bool, *kafka.Error) {
-	parts := bytes.Split(token, []byte{0})
+	parts := bytes.SplitN(token, []byte{0}, 4) // a token of zeros would have a part for each
 	if len(parts) != 3 {
 		return nil, false, malformed(Plain, "three parts with a zero byte between them are expected")
 	}
@@ -30,6 +31,10 @@ func (p *plainLogin) step(token []byte) ([]byte, bool, *kafka.Error) {
 	case authzid != "" && authzid != name:
 		return nil, false, otherIdentity()
 	}
+	p.name = name
+	if failure := p.options.gate(name); failure != nil {
+		return nil, false, failure
+	}
 	check, ok := p.secrets.Plain(name)
 	if !ok {
 		check = nobody
@@ -37,7 +42,6 @@ func (p *plainLogin) step(token []byte) ([]byte, bool, *kafka.Error) {
 	if !check(password) {
 		return nil, false, Refused()
 	}
-	p.name = name
 	return []byte{}, true, nil
 }
 

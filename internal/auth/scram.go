@@ -26,7 +26,12 @@ func newScramLogin(m kafka.ScramMechanism, s Secrets, o Options, nonce string) *
 	return &scramLogin{mechanism: m, secrets: s, options: o, nonce: nonce}
 }
 
-func (s *scramLogin) user() string { return s.first.user }
+func (s *scramLogin) user() string {
+	if s.first == nil {
+		return ""
+	}
+	return s.first.user
+}
 
 func (s *scramLogin) step(token []byte) ([]byte, bool, *kafka.Error) {
 	if s.first == nil {
@@ -46,6 +51,9 @@ func (s *scramLogin) challenge(token string) ([]byte, bool, *kafka.Error) {
 		return nil, false, otherIdentity()
 	}
 	s.first = first
+	if failure := s.options.gate(first.user); failure != nil {
+		return nil, false, failure
+	}
 	madeUp := s.madeUp(first.user) // in any case: a known name must not be quicker
 	if s.credential, s.known = s.secrets.Scram(first.user, s.mechanism); !s.known {
 		s.credential = madeUp
@@ -64,6 +72,9 @@ func (s *scramLogin) verify(token string) ([]byte, bool, *kafka.Error) {
 	}
 	if reason != "" {
 		return nil, false, malformed(s.mechanism.String(), reason)
+	}
+	if failure := s.options.gate(s.first.user); failure != nil {
+		return nil, false, failure
 	}
 	text := s.first.bare + "," + s.serverFirst + "," + final.withoutProof
 	match := s.proves(final.proof, text)

@@ -3,6 +3,7 @@ package broker
 import (
 	"fmt"
 	"net"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 	"go.uber.org/zap"
 
 	"kaasd/internal/admin"
+	"kaasd/internal/certificate"
 	"kaasd/internal/credstore"
 	"kaasd/internal/group"
 	"kaasd/internal/handlers"
@@ -27,15 +29,17 @@ type Broker struct {
 	reg     *prometheus.Registry
 	started time.Time
 
-	credentials *credstore.Store
-	folder      vfs.FS // what the data folder is on
-	store       *segment.Store
-	metadata    *metadata.Store
-	groups      *group.Coordinator
-	quotas      *quota.Enforcer
-	handlers    *handlers.Handlers
-	server      *server.Server
-	admin       *admin.Server
+	credentials  *credstore.Store
+	certificates *certificate.Store // nil where no listener has TLS
+	gate         *admin.Gate        // nil where the pages are open
+	folder       vfs.FS             // what the data folder is on
+	store        *segment.Store
+	metadata     *metadata.Store
+	groups       *group.Coordinator
+	quotas       *quota.Enforcer
+	handlers     *handlers.Handlers
+	server       *server.Server
+	admin        *admin.Server
 
 	recovery atomic.Pointer[segment.Recovery] // how far the check of the logs is; nil: none
 	opened   atomic.Bool                      // the data folder and what lives in it
@@ -58,10 +62,16 @@ func New(cfg Config, log *zap.Logger) (*Broker, error) {
 	if err := b.openCredentials(); err != nil {
 		return nil, err
 	}
+	if err := b.openCertificates(); err != nil {
+		return nil, err
+	}
 	if err := server.Probe(cfg.Listeners); err != nil {
 		return nil, &BadSetting{"listeners", fmt.Errorf("listeners: %w", err)}
 	}
-	b.admin = admin.New(admin.Options{Listen: cfg.HTTP.Listen, Lifecycle: cfg.HTTP.Lifecycle, Pprof: cfg.HTTP.Pprof}, b.pages(), log)
+	if err := b.openGate(); err != nil {
+		return nil, err
+	}
+	b.admin = admin.New(admin.Options{Listen: cfg.HTTP.Listen, Lifecycle: cfg.HTTP.Lifecycle, Pprof: cfg.HTTP.Pprof, Gate: b.gate}, b.pages(), log)
 	if err := b.admin.Listen(); err != nil {
 		return nil, &BadSetting{"http.listen", err}
 	}
@@ -74,6 +84,41 @@ func (b *Broker) openCredentials() error {
 		return &BadFile{err}
 	}
 	b.credentials = store
+	return nil
+}
+
+// openGate reads what stands before the pages.
+func (b *Broker) openGate() error {
+	if b.cfg.HTTP.File == "" || b.cfg.HTTP.Listen == "" {
+		return nil
+	}
+	gate, err := admin.OpenGate(b.cfg.HTTP.File, b.log)
+	if err != nil {
+		return &BadFile{err}
+	}
+	b.gate = gate
+	return nil
+}
+
+// openCertificates reads what the listeners with TLS show, and gives it to them.
+func (b *Broker) openCertificates() error {
+	b.cfg.Listeners = slices.Clone(b.cfg.Listeners)
+	for i := range b.cfg.Listeners {
+		l := &b.cfg.Listeners[i]
+		if !l.Protocol.TLS() {
+			continue
+		}
+		if b.certificates == nil {
+			o := certificate.DefaultOptions()
+			o.Files, o.MinVersion = b.cfg.TLS.Files, tlsVersions[b.cfg.TLS.MinVersion]
+			store, err := certificate.Open(o, b.log, b.reg)
+			if err != nil {
+				return &BadFile{err}
+			}
+			b.certificates = store
+		}
+		l.TLS = b.certificates.For(b.cfg.TLS.clientAuth(*l))
+	}
 	return nil
 }
 
@@ -110,17 +155,7 @@ func (b *Broker) takeCredentials(old, next *credstore.Snapshot) []zap.Field {
 		}
 	}
 	changed, hidden := b.quotas.SetBase(base)
-	gone := make(map[string]bool)
-	for _, name := range credstore.Expelled(old, next) {
-		// Who has a credential of the Kafka API can still log in.
-		gone[name] = !b.metadata.Image().HasScram(name)
-	}
-	if len(gone) > 0 {
-		b.server.CloseSessions(func(s server.Session) bool {
-			user, ok := handlers.LoggedIn(s)
-			return ok && gone[user]
-		})
-	}
+	b.server.CloseSessions(b.handlers.Outcasts(old, next))
 	return []zap.Field{zap.Int("quotas_in_force", len(base)), zap.Int("quotas_applied", changed), zap.Int("hidden_by_overrides", hidden)}
 }
 
@@ -138,6 +173,3 @@ func (b *Broker) ClusterID() string { return b.store.ClusterID() }
 
 // Fresh says whether the data folder was made by this start.
 func (b *Broker) Fresh() bool { return b.store.Fresh() }
-
-// Reload reads the credentials file again.
-func (b *Broker) Reload(t credstore.Trigger) credstore.Result { return b.credentials.Reload(t) }

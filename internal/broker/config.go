@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"slices"
@@ -10,6 +11,8 @@ import (
 	"go.uber.org/zap"
 
 	"kaasd/internal/admin"
+	"kaasd/internal/auth"
+	"kaasd/internal/certificate"
 	"kaasd/internal/kafka"
 	"kaasd/internal/quota"
 	"kaasd/internal/server"
@@ -33,11 +36,15 @@ type Config struct {
 	// SASLMechanisms are offered on listeners with SASL
 	// (sasl.enabled.mechanisms).
 	SASLMechanisms []string
+	// SessionLifetime is how long a log-in lasts until the client must log in
+	// again on its connection; 0: for ever (connections.max.reauth.ms).
+	SessionLifetime time.Duration
 
 	// CredentialsFile is the credentials file; empty: none. Its content is
 	// live (credentials.file).
 	CredentialsFile string
 
+	TLS     TLS
 	Access  Access
 	HTTP    HTTP
 	Storage Storage
@@ -73,9 +80,46 @@ type Access struct {
 	AllowEveryoneIfNoACL bool     // allow.everyone.if.no.acl.found
 }
 
+// TLS is what listeners with TLS show their clients, and whom they trust.
+type TLS struct {
+	Files      certificate.Files // tls.cert.file, tls.key.file, tls.client.ca.file; their content is live
+	MinVersion string            // tls.min.version: 1.2, 1.3
+	// ClientAuth is asked on SSL listeners (ssl.client.auth).
+	ClientAuth certificate.ClientAuth
+	// ListenerClientAuth is asked on single listeners, by their names
+	// (listener.name.NAME.ssl.client.auth).
+	ListenerClientAuth map[string]certificate.ClientAuth
+	// Names are how users' names come from client certificates
+	// (ssl.principal.mapping.rules).
+	Names *auth.MappingRules
+}
+
+// clientAuth is what a listener asks. As in Kafka the setting of all does not
+// count where clients log in by SASL, whose names win (KIP-684).
+func (t TLS) clientAuth(l server.Listener) certificate.ClientAuth {
+	if auth, ok := t.ListenerClientAuth[l.Name]; ok {
+		return auth
+	}
+	if l.Protocol.SASL() {
+		return certificate.None
+	}
+	return t.ClientAuth
+}
+
+// AsksForCertificates says whether clients of some listener may show who they
+// are by a certificate.
+func (c Config) AsksForCertificates() bool {
+	return slices.ContainsFunc(c.Listeners, func(l server.Listener) bool {
+		return l.Protocol.TLS() && !l.Protocol.SASL() && c.TLS.clientAuth(l) != certificate.None
+	})
+}
+
+var tlsVersions = map[string]uint16{"1.2": tls.VersionTLS12, "1.3": tls.VersionTLS13}
+
 // HTTP is the admin side.
 type HTTP struct {
 	Listen    string // http.listen, host:port; empty: off
+	File      string // http.config.file; empty: pages are open, in the clear; its content is live
 	Lifecycle bool   // http.enable.lifecycle
 	Pprof     bool   // http.enable.pprof
 }
@@ -124,6 +168,7 @@ func Default() Config {
 		DataDir:         "./kaasd-data",
 		Listeners:       []server.Listener{{Name: "PLAINTEXT", Protocol: server.Plaintext, Address: "localhost:9092", Host: "localhost"}},
 		SASLMechanisms:  []string{"SCRAM-SHA-512"},
+		TLS:             TLS{MinVersion: "1.2", ClientAuth: certificate.None, Names: auth.DefaultMapping()},
 		HTTP:            HTTP{Listen: "localhost:9404"},
 		Storage:         Storage{Flush: storage.FlushInterval, FlushInterval: time.Second, FlushThreads: 16, DiskReserve: 256 << 20},
 		Network:         defaultNetwork(),
@@ -165,10 +210,12 @@ func (c Config) Validate() error {
 	check(c.Storage.FlushThreads > 0, "log.flush.threads: %d is not above zero", c.Storage.FlushThreads)
 	check(c.Storage.DiskReserve >= 0, "log.disk.reserve: %d is below 0", c.Storage.DiskReserve)
 	check(c.MemoryLimit >= 0, "memory.limit: %d is below 0", c.MemoryLimit)
+	check(c.SessionLifetime >= 0, "connections.max.reauth.ms: %v is below 0", c.SessionLifetime)
 	check(c.ShutdownDelay >= 0, "shutdown.delay: %v is below 0", c.ShutdownDelay)
 	check(c.ShutdownTimeout > 0, "shutdown.timeout: %v is not above zero", c.ShutdownTimeout)
 	wrong = append(wrong, c.Quota.check()...)
 	wrong = append(wrong, c.checkListeners()...)
+	wrong = append(wrong, c.checkTLS()...)
 	wrong = append(wrong, c.Network.check()...)
 	return errors.Join(wrong...)
 }
@@ -199,6 +246,32 @@ func (c Config) checkListeners() []error {
 	}
 	if sasl && len(c.SASLMechanisms) == 0 {
 		wrong = append(wrong, errors.New("sasl.enabled.mechanisms: a listener with SASL needs at least one"))
+	}
+	return wrong
+}
+
+// checkTLS judges the settings of TLS, where a listener has it.
+func (c Config) checkTLS() []error {
+	var wrong []error
+	var encrypted []server.Listener
+	for _, l := range c.Listeners {
+		if l.Protocol.TLS() {
+			encrypted = append(encrypted, l)
+		}
+	}
+	if _, ok := tlsVersions[c.TLS.MinVersion]; !ok {
+		wrong = append(wrong, fmt.Errorf("tls.min.version: %q is not one of 1.2, 1.3", c.TLS.MinVersion))
+	}
+	if len(encrypted) == 0 {
+		return wrong
+	}
+	if err := c.TLS.Files.Validate(); err != nil {
+		wrong = append(wrong, err)
+	}
+	for _, l := range encrypted {
+		if auth := c.TLS.clientAuth(l); auth != certificate.None && c.TLS.Files.ClientCA == "" {
+			wrong = append(wrong, fmt.Errorf("tls.client.ca.file: listener %s has ssl.client.auth=%s and needs the authorities of the client certificates", l.Name, auth))
+		}
 	}
 	return wrong
 }

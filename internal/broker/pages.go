@@ -21,11 +21,8 @@ func (b *Broker) pages() admin.Deps {
 		Quotas:         b.quotaPage,
 		Resolve:        b.quotas.Resolve,
 		ResolveAddress: b.quotas.ResolveAddress,
-		Reload: func(context.Context) (string, error) {
-			r := b.credentials.Reload(credstore.TriggerHTTP)
-			return r.String(), r.Err
-		},
-		Metrics: b.reg,
+		Reload:         func(context.Context) (string, error) { return b.ReloadFiles(credstore.TriggerHTTP) },
+		Metrics:        b.reg,
 	}
 }
 
@@ -41,7 +38,16 @@ func (b *Broker) checks() []admin.Check {
 	if s := b.credentials.Status(); s.Error != "" {
 		credentials.OK, credentials.Detail = false, s.Error
 	}
-	return []admin.Check{{Name: "listeners", OK: b.serving.Load()}, b.recoveryCheck(), b.storageCheck(), credentials}
+	all := []admin.Check{{Name: "listeners", OK: b.serving.Load()}, b.recoveryCheck(), b.storageCheck(), credentials}
+	if b.certificates != nil {
+		fault := b.certificates.Status().Error
+		all = append(all, admin.Check{Name: "certificates", OK: fault == "", Aside: true, Detail: fault})
+	}
+	if b.gate != nil {
+		fault := b.gate.Fault()
+		all = append(all, admin.Check{Name: "http config", OK: fault == "", Aside: true, Detail: fault})
+	}
+	return all
 }
 
 // storageCheck fails when a restart would help. A disk that is full keeps

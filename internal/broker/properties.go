@@ -42,6 +42,7 @@ func (c Config) shown() map[string]string {
 		"max.connections":                      integer(int64(c.Network.MaxConnections)),
 		"max.connections.per.ip":               integer(int64(c.Network.MaxConnectionsPerIP)),
 		"connections.max.idle.ms":              integer(c.Network.IdleTimeout.Milliseconds()),
+		"connections.max.reauth.ms":            integer(c.SessionLifetime.Milliseconds()),
 		"socket.request.max.bytes":             integer(int64(c.Network.MaxRequest)),
 		"queued.max.request.bytes":             integer(c.Network.RequestMemory),
 		"quota.model":                          c.Quota.Model,

@@ -35,7 +35,7 @@ func enter(name string, run func(context.Context) error, ended chan<- *room) *ro
 // last. It returns nil after a clean stop, and only when every goroutine it
 // started has ended, but for what shutdown.timeout cuts.
 func (b *Broker) Run(ctx context.Context) error {
-	ended := make(chan *room, 6)
+	ended := make(chan *room, 7)
 	http := enter("http", b.admin.Run, ended)
 	if err := b.open(); err != nil {
 		b.close()
@@ -45,6 +45,7 @@ func (b *Broker) Run(ctx context.Context) error {
 		enter("server", b.server.Run, ended),
 		enter("credentials", b.credentials.Run, ended),
 		enter("quotas", b.quotas.Run, ended),
+		enter("certificates", b.followCertificates, ended),
 		enter("groups", b.groups.Run, ended),
 		enter("storage", b.store.Run, ended),
 		http,
@@ -62,6 +63,15 @@ func (b *Broker) Run(ctx context.Context) error {
 	b.serving.Store(false)
 	time.Sleep(b.cfg.ShutdownDelay)
 	return errors.Join(failure, stop(rooms, b.cfg.ShutdownTimeout))
+}
+
+// followCertificates has nothing to follow where no listener has TLS.
+func (b *Broker) followCertificates(ctx context.Context) error {
+	if b.certificates == nil {
+		<-ctx.Done()
+		return nil
+	}
+	return b.certificates.Run(ctx)
 }
 
 var errStopTimeout = errors.New("shutdown.timeout passed before everything had stopped")

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"unicode/utf8"
 
 	"kaasd/internal/kafka"
 )
@@ -94,6 +95,8 @@ func (d *Document) Add(name string, c Change) error {
 	switch {
 	case name == "":
 		return errors.New("the user name is empty")
+	case !utf8.ValidString(name):
+		return fmt.Errorf("the user name %s is not UTF-8", strconv.Quote(name))
 	case d.find(name) >= 0:
 		return fmt.Errorf("user %s is in the file already (to change it: kaasd user set %s)", strconv.Quote(name), name)
 	case c.kinds() == 0:
@@ -113,9 +116,27 @@ func (d *Document) Set(name string, c Change) error {
 		return fmt.Errorf("user %s can be of one kind only: password, TLS name or service account", strconv.Quote(name))
 	case c.kinds() == 0 && len(c.Quotas) == 0:
 		return fmt.Errorf("nothing to change for user %s", strconv.Quote(name))
+	case !utf8.ValidString(c.TLSCN):
+		return fmt.Errorf("the TLS name %s is not UTF-8", strconv.Quote(c.TLSCN))
+	}
+	if owner, taken := d.owner(c.TLSCN); taken && owner != name {
+		return fmt.Errorf("the TLS name %s belongs to user %s, and would be taken away from there", strconv.Quote(c.TLSCN), strconv.Quote(owner))
 	}
 	c.kind(&d.users[i])
 	return c.quotas(&d.users[i])
+}
+
+// owner is the user whose certificates bear the name.
+func (d *Document) owner(tlsCN string) (name string, ok bool) {
+	for _, u := range slices.Backward(d.users) {
+		var cn string
+		if tlsCN == "" || json.Unmarshal(u.get("tlsCN"), &cn) != nil || cn != tlsCN {
+			continue
+		}
+		err := json.Unmarshal(u.get("username"), &name)
+		return name, err == nil
+	}
+	return "", false
 }
 
 // Remove removes every entry of the name.

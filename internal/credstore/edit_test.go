@@ -141,9 +141,17 @@ func TestEditRefusals(t *testing.T) {
 		change func(d *Document) error
 		want   string
 	}{
-		"add who is there":     {func(d *Document) error { return d.Add("a", Change{TLSCN: "x"}) }, `user "a" is in the file already (to change it: kaasd user set a)`},
-		"add without a kind":   {func(d *Document) error { return d.Add("n", Change{}) }, `user "n" needs a password, a TLS name or a service account`},
-		"add without a name":   {func(d *Document) error { return d.Add("", Change{TLSCN: "x"}) }, `the user name is empty`},
+		"add who is there":             {func(d *Document) error { return d.Add("a", Change{TLSCN: "x"}) }, `user "a" is in the file already (to change it: kaasd user set a)`},
+		"add without a kind":           {func(d *Document) error { return d.Add("n", Change{}) }, `user "n" needs a password, a TLS name or a service account`},
+		"add without a name":           {func(d *Document) error { return d.Add("", Change{TLSCN: "x"}) }, `the user name is empty`},
+		"add what is not UTF-8":        {func(d *Document) error { return d.Add("n\xff", Change{TLSCN: "x"}) }, `the user name "n\xff" is not UTF-8`},
+		"a TLS name that is not UTF-8": {func(d *Document) error { return d.Set("a", Change{TLSCN: "n\xff"}) }, `the TLS name "n\xff" is not UTF-8`},
+		"another user's TLS name": {func(d *Document) error {
+			if err := d.Add("n", Change{TLSCN: "x"}); err != nil {
+				return err
+			}
+			return d.Set("a", Change{TLSCN: "x"})
+		}, `the TLS name "x" belongs to user "n", and would be taken away from there`},
 		"add two kinds":        {func(d *Document) error { return d.Add("n", Change{TLSCN: "x", Scram: &someKeys}) }, `user "n" can be of one kind only: password, TLS name or service account`},
 		"set who is not there": {func(d *Document) error { return d.Set("n", Change{TLSCN: "x"}) }, `there is no user "n" in the file`},
 		"set nothing":          {func(d *Document) error { return d.Set("a", Change{}) }, `nothing to change for user "a"`},

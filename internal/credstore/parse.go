@@ -56,7 +56,7 @@ func parse(data []byte) (*Snapshot, []Finding) {
 	r := newReader(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")))
 	users := r.document()
 	slices.SortStableFunc(r.findings, func(a, b Finding) int { return cmp.Compare(a.Line, b.Line) })
-	return &Snapshot{Users: users, SHA256: hex.EncodeToString(sum[:])}, r.findings
+	return newSnapshot(users, hex.EncodeToString(sum[:])), r.findings
 }
 
 // unreadable says why the bytes are not one JSON text, or nil.

@@ -13,9 +13,21 @@ import (
 type Snapshot struct {
 	Users  map[string]*User // by name, byte for byte
 	SHA256 string           // of the file, in hex; "" where there is none
+
+	byCN map[string]*User // of type tls, by tlsCN
 }
 
-func emptySnapshot() *Snapshot { return &Snapshot{Users: map[string]*User{}} }
+func emptySnapshot() *Snapshot { return newSnapshot(map[string]*User{}, "") }
+
+func newSnapshot(users map[string]*User, sha256 string) *Snapshot {
+	s := &Snapshot{Users: users, SHA256: sha256, byCN: map[string]*User{}}
+	for _, u := range users {
+		if u.AuthType == AuthTLS && u.TLSCN != "" {
+			s.byCN[u.TLSCN] = u
+		}
+	}
+	return s
+}
 
 // Sorted is the users by name.
 func (s *Snapshot) Sorted() []*User {
@@ -39,6 +51,12 @@ func (s *Snapshot) Plain(user string) (check func(password string) bool, ok bool
 		return nil, false
 	}
 	return u.checkPassword, true
+}
+
+// ByTLSCN is the user of type tls whose certificates bear the name.
+func (s *Snapshot) ByTLSCN(name string) (*User, bool) {
+	u, ok := s.byCN[name]
+	return u, ok
 }
 
 // Expelled is the users of old whose sessions end with the change to next:

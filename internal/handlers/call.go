@@ -58,7 +58,7 @@ func (c *call) budget() int {
 	case c.header.Key == kafka.KeyProduce:
 		return c.size + 1<<20
 	}
-	return 16 * c.size
+	return min(16*c.size, 14<<20+2*c.size) // the same at 1 MiB
 }
 
 // code is the error code that err has for the client. It is counted here, and

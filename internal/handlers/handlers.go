@@ -28,9 +28,15 @@ type Options struct {
 	SASL       auth.Options
 	// SASLListeners are the names of the listeners that ask for a log-in.
 	SASLListeners []string
+	// CertificateNames make the principal of a client's certificate
+	// (ssl.principal.mapping.rules).
+	CertificateNames *auth.MappingRules
 	// FailedLoginDelay holds back the answer to a failed log-in
 	// (connection.failed.authentication.delay.ms).
 	FailedLoginDelay time.Duration
+	// SessionLifetime is how long a SASL log-in lasts until the client must log
+	// in again, on the same connection (connections.max.reauth.ms); 0: for ever.
+	SessionLifetime time.Duration
 	// MaxRequest is the largest frame, in bytes (socket.request.max.bytes).
 	// Only Produce may use all of it.
 	MaxRequest int
@@ -40,6 +46,7 @@ type Options struct {
 func DefaultOptions() Options {
 	return Options{
 		Mechanisms:       []string{auth.ScramSHA512},
+		CertificateNames: auth.DefaultMapping(),
 		FailedLoginDelay: 100 * time.Millisecond,
 		MaxRequest:       100 << 20,
 	}
@@ -79,6 +86,7 @@ type Handlers struct {
 	logs        *logs
 	sessions    *fetchSessions
 	producerIDs *producerIDs
+	tries       *auth.Tries
 	log         *zap.Logger
 	audit       *zap.Logger
 	metrics     *metrics
@@ -96,7 +104,7 @@ func New(o Options, with Collaborators, log *zap.Logger, reg prometheus.Register
 	h.routes = index(h.table())
 	h.metrics = newMetrics(reg, h.routes, o)
 	h.logs = newLogs(with.Store, with.Metadata, h.log, reg)
-	h.sessions, h.producerIDs = newFetchSessions(), new(producerIDs)
+	h.sessions, h.producerIDs, h.tries = newFetchSessions(), new(producerIDs), auth.NewTries()
 	h.Metadata.Subscribe(h.logs.follow)
 	return h
 }
@@ -107,5 +115,12 @@ func crash(cause any) {
 	select {}
 }
 
-// Connect begins the session of a connection.
-func (h *Handlers) Connect(c server.Conn) server.Session { return newSession(h, c) }
+// Connect begins the session of a connection, or refuses a client whose
+// certificate is nobody's.
+func (h *Handlers) Connect(c server.Conn) (server.Session, error) {
+	s, err := newSession(h, c)
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}

@@ -29,6 +29,9 @@ func (s *session) Admit(size int, head []byte) (server.Mute, error) {
 	if err := s.judge(size, key, ok); err != nil {
 		return nil, err
 	}
+	if err := s.meet(); err != nil {
+		return nil, err
+	}
 	if ok && s.Established() {
 		if mute := s.join(key, version, head); mute != nil {
 			return s.hold(mute), nil // a nil *Mute is not a nil Mute
@@ -98,7 +101,7 @@ func (s *session) answer(c *call, body []byte) (answer server.Answer, err error)
 			err = s.survive(c, p)
 		}
 	}()
-	if c.login {
+	if c.login || c.mustRenew() {
 		if early, err := s.gate(c); early != nil || err != nil {
 			return s.seal(c, early, err)
 		}
@@ -129,7 +132,7 @@ func (s *session) seal(c *call, response codec.Message, err error) (server.Answe
 // has the header of old.
 func (s *session) unsupported(ctx context.Context, key kafka.APIKey, version int16, r *server.Request) (server.Answer, error) {
 	s.h.metrics.unsupported.Inc()
-	if key != kafka.KeyApiVersions || !s.sasl.mayAskVersions(s.Established()) {
+	if key != kafka.KeyApiVersions || !s.sasl.mayAskVersions(s.Established()) || s.expired(r.Received) {
 		return server.Answer{}, fmt.Errorf("%s version %d is not served", key, version)
 	}
 	route := s.h.routes.find(key)

@@ -28,7 +28,11 @@ type peer struct {
 
 func (r *rig) connect(l server.Listener) *peer {
 	remote := &net.TCPAddr{IP: net.IPv4(10, 0, 0, 7), Port: 4711}
-	return &peer{t: r.t, ctx: r.t.Context(), clientID: "tester", session: r.Connect(server.Conn{ID: 1, Listener: l, Remote: remote, Local: remote})}
+	session, err := r.Connect(server.Conn{ID: 1, Listener: l, Remote: remote, Local: remote})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return &peer{t: r.t, ctx: r.t.Context(), clientID: "tester", session: session}
 }
 
 // connectAs is a connection of a user whose password ends with -secret.

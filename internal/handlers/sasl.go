@@ -5,8 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
-
-	"go.uber.org/zap"
+	"time"
 
 	"kaasd/internal/auth"
 	"kaasd/internal/codec"
@@ -20,6 +19,7 @@ import (
 //
 //	start --ApiVersions--> asked --SaslHandshake--> tokens or raw --> done
 //	start -----------------------SaslHandshake----> tokens or raw --> done
+//	done ---SaslHandshake, where log-ins have an end---> tokens ----> done
 type saslState uint8
 
 const (
@@ -43,14 +43,16 @@ func (x *saslExchange) raw() bool { return x.state == saslRaw }
 
 // mayAskVersions says whether ApiVersions is in order.
 func (x *saslExchange) mayAskVersions(established bool) bool {
-	return established || x.state == saslStart
+	return established && x.state != saslTokens || x.state == saslStart
 }
 
-// gate judges a request on a connection that is not logged in: nothing for one
-// that is in order, else the answer that ends the connection, or an error to
-// end it without one.
+// gate judges a request on a connection that is not logged in, or must do so
+// again: nothing for one that is in order, else the answer that ends the
+// connection, or an error to end it without one.
 func (s *session) gate(c *call) (codec.Message, error) {
 	switch key := c.header.Key; {
+	case s.sasl.state == saslDone && key == kafka.KeySASLHandshake:
+		return nil, nil
 	case key == kafka.KeyApiVersions && s.sasl.mayAskVersions(false),
 		key == kafka.KeySASLHandshake && s.sasl.state <= saslAsked,
 		key == kafka.KeySASLAuthenticate && s.sasl.state == saslTokens:
@@ -62,6 +64,9 @@ func (s *session) gate(c *call) (codec.Message, error) {
 		c.answer.Close = true
 		return &message.SaslHandshakeResponse{ErrorCode: c.code(errMidLogin), Mechanisms: s.h.Mechanisms}, nil
 	}
+	if s.sasl.state == saslDone {
+		return nil, errExpired
+	}
 	return nil, fmt.Errorf("%s is not in order before the log-in", c.header.Key)
 }
 
@@ -72,7 +77,9 @@ func (s *session) begin(mechanism string) error {
 	if !slices.Contains(s.h.Mechanisms, mechanism) {
 		return kafka.Errorf(kafka.UnsupportedSASLMechanism, "SASL mechanism %.64q is not offered here", mechanism)
 	}
-	exchange, err := auth.NewExchange(mechanism, s.h.Secrets, s.h.SASL)
+	o := s.h.SASL
+	o.Gate = s.mayTry
+	exchange, err := auth.NewExchange(mechanism, s.h.Secrets, o)
 	if err != nil {
 		return err
 	}
@@ -89,26 +96,32 @@ func (s *session) step(token []byte) ([]byte, error) {
 	switch {
 	case err != nil:
 		s.countLogin(loginFailure)
-		s.h.log.Debug("log-in failed", append(s.who(), zap.String("mechanism", s.sasl.mechanism), zap.Error(err))...)
+		s.tellFailure(err)
 	case done:
 		s.countLogin(loginSuccess)
+		s.h.tries.Succeed(s.host, s.sasl.exchange.User())
 		s.client = nil // that was anonymous
-		s.sasl = saslExchange{state: saslDone}
+		s.sasl = saslExchange{state: saslDone, mechanism: s.sasl.mechanism}
 	}
 	return reply, err
 }
 
-// enter makes the session that of a user, unless the user was removed while the
-// log-in was under way. The login is stored first: a removal that comes
-// later finds it and closes the session.
+// enter makes the session that of a user, unless it is another one's or the user
+// was removed while the log-in was under way. The login is stored first: a
+// removal that comes later finds it and closes the session.
 func (s *session) enter(p kafka.Principal) error {
-	s.login.Store(&login{principal: p})
+	if before := s.login.Load(); before != nil && before.principal != p {
+		return errOtherUser
+	}
+	s.login.Store(&login{principal: p, sasl: true, at: time.Now()})
 	if s.h.knows(p.Name) && !s.expelled(p.Name) {
 		return nil
 	}
 	s.login.Store(nil)
 	return auth.Refused()
 }
+
+var errOtherUser = kafka.Errorf(kafka.SASLAuthenticationFailed, "authentication failed: the connection belongs to another user (a new one is needed)")
 
 // expelled says whether the credentials file has put a user out since the log-in
 // began. Who has a credential of the Kafka API stays.

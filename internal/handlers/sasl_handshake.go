@@ -9,11 +9,15 @@ import (
 // 0 the tokens come as frames without a header.
 func (h *Handlers) saslHandshake(c *call, req *message.SaslHandshakeRequest) (*message.SaslHandshakeResponse, error) {
 	resp := &message.SaslHandshakeResponse{Mechanisms: h.Mechanisms}
+	begin := c.begin
 	if c.Established() {
-		resp.ErrorCode = c.code(errLoggedIn)
-		return resp, nil
+		if !c.mayRenew(c.header.Version, c.now) {
+			resp.ErrorCode = c.code(errLoggedIn)
+			return resp, nil
+		}
+		begin = c.renew
 	}
-	if err := c.begin(req.Mechanism); err != nil {
+	if err := begin(req.Mechanism); err != nil {
 		resp.ErrorCode = c.code(err)
 		c.answer.Close = true
 		return resp, nil

@@ -3,6 +3,7 @@ package handlers
 import (
 	"net"
 	"sync/atomic"
+	"time"
 
 	"go.uber.org/zap"
 
@@ -21,7 +22,9 @@ type session struct {
 	host  string                // of the peer, as ACLs name it
 	login atomic.Pointer[login] // nil: not logged in
 	sasl  saslExchange
-	call  call // the one in service
+	badge *badge // what the client's certificate says; nil: there is none, or it does not count
+	met   bool   // a frame has come
+	call  call   // the one in service
 
 	client   *quota.Client // of clientID
 	clientID string
@@ -30,17 +33,30 @@ type session struct {
 	unpaid   atomic.Int64 // ns of work that the next request is charged
 }
 
-// login is a log-in that succeeded.
-type login struct{ principal kafka.Principal }
+// login is what made the session somebody's: a SASL log-in that succeeded, or a
+// certificate.
+type login struct {
+	principal kafka.Principal
+	sasl      bool
+	at        time.Time // of a SASL log-in
+}
 
 var _ server.Session = (*session)(nil)
 
-func newSession(h *Handlers, c server.Conn) *session {
+func newSession(h *Handlers, c server.Conn) (*session, error) {
 	host, _, err := net.SplitHostPort(c.Remote.String())
 	if err != nil {
 		host = c.Remote.String()
 	}
-	return &session{h: h, conn: c, host: auth.Host(host)}
+	s := &session{h: h, conn: c, host: auth.Host(host)}
+	s.conn.TLS = nil // some KiB, which nobody asks for later
+	if s.badge, err = h.badgeOf(c); err != nil {
+		return nil, err
+	}
+	if s.badge != nil {
+		s.login.Store(&login{principal: s.badge.bearer(h.Credentials())})
+	}
+	return s, nil
 }
 
 // Established says whether the session is past authentication.
@@ -59,14 +75,14 @@ func (s *session) principal() kafka.Principal {
 func (s *session) caller() auth.Caller { return auth.Caller{Principal: s.principal(), Host: s.host} }
 
 // LoggedIn is the user that a session has logged in as through SASL, so that
-// the assembly can close the sessions of users who may no longer be here.
+// the sessions of users who may no longer be here can be closed.
 func LoggedIn(s server.Session) (user string, ok bool) {
 	own, ok := s.(*session)
 	if !ok {
 		return "", false
 	}
 	l := own.login.Load()
-	if l == nil {
+	if l == nil || !l.sasl {
 		return "", false
 	}
 	return l.principal.Name, true
@@ -88,6 +104,6 @@ func (s *session) who() []zap.Field {
 		zap.Stringer("principal", s.principal()),
 		zap.Stringer("peer", s.conn.Remote),
 		zap.String("listener", s.conn.Listener.Name),
-		zap.String("client_id", s.call.header.ClientID),
+		zap.String("client_id", kafka.Label(s.call.header.ClientID)), // up to 32 KiB
 	}
 }

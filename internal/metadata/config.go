@@ -77,6 +77,8 @@ var BrokerProperties = []*Property{
 	{Name: "compression.type", Type: String, Default: "producer", oneOf: compressions, Dynamic: true,
 		Doc: "The default of compression.type of topics."},
 	{Name: "connections.max.idle.ms", Type: Long, Default: "600000", Doc: "A connection that is idle for so long is closed, in ms."},
+	{Name: "connections.max.reauth.ms", Type: Long, Default: "0",
+		Doc: "How long a log-in lasts until the client must log in again on its connection, in ms; 0 for ever."},
 	{Name: "controller.quota.window.num", Type: Int, Default: "11", min: 1,
 		Doc: "How many windows of its rate a full quota of controller mutations holds."},
 	{Name: "controller.quota.window.size.seconds", Type: Int, Default: "1", min: 1, Doc: "How long such a window is, in seconds."},

@@ -15,15 +15,22 @@ const (
 	lastPause  = time.Second
 )
 
-// accept takes connections from a door until it is closed.
+// accept takes connections from a door until it is closed. Where they begin
+// with a handshake, the seat for it comes first: without one, connections wait
+// in the kernel's queue.
 func (s *Server) accept(d *door) {
-	pause := firstPause
+	pause, seated := firstPause, d.TLS == nil
 	for {
+		if !seated && !s.takeSeat() {
+			return
+		}
+		seated = true
 		nc, err := d.socket.Accept()
 		switch {
 		case err == nil:
 			pause = firstPause
-			s.welcome(d, nc)
+			served := s.welcome(d, nc)
+			seated = d.TLS == nil || !served // the handshake gives it back
 		case s.stopped.Load() != nil || errors.Is(err, net.ErrClosed):
 			return
 		default:
@@ -48,22 +55,23 @@ func (s *Server) pause(d time.Duration) bool {
 	}
 }
 
-// welcome starts serving a connection, or closes it.
-func (s *Server) welcome(d *door, nc net.Conn) {
+// welcome starts serving a connection, or closes it and says no.
+func (s *Server) welcome(d *door, nc net.Conn) bool {
 	host := hostOf(nc.RemoteAddr())
 	if !s.admit(d, nc, host) {
-		return
+		return false
 	}
 	c := newConn(s, d, nc, host, time.Now())
 	if why, err := s.enter(c); err != nil {
 		c.cancel(err)
 		nc.Close()
 		s.rejected(d, host, why, err)
-		return
+		return false
 	}
 	d.metrics.accepted.Inc()
 	d.metrics.open.Inc()
 	go c.run()
+	return true
 }
 
 // admit asks the admitter and waits as it says. A refused connection is held

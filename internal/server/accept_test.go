@@ -111,9 +111,9 @@ type panicking struct {
 	where string
 }
 
-func (p *panicking) Connect(c Conn) Session {
+func (p *panicking) Connect(c Conn) (Session, error) {
 	p.panicAt("connect")
-	return &panicking{session{handler: p.handler, conn: c}, p.where}
+	return &panicking{session{handler: p.handler, conn: c}, p.where}, nil
 }
 
 func (p *panicking) panicAt(where string) {

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -22,13 +23,23 @@ const restBytes = 512
 // errFinished ends a connection that has done what it was there for.
 var errFinished = errors.New("the connection is finished")
 
+// unwelcome is why the handler has no session for a connection.
+type unwelcome struct{ cause error }
+
+func (e *unwelcome) Error() string { return e.cause.Error() }
+func (e *unwelcome) Unwrap() error { return e.cause }
+
 // conn is one connection. Its goroutine reads, serves and writes; a flusher
 // writes instead while answers are outstanding.
 type conn struct {
 	server   *Server
 	door     *door
-	nc       net.Conn
-	raw      syscall.RawConn // nil when the transport has none
+	nc       net.Conn        // what is read and written: the socket, or TLS over it
+	socket   net.Conn        // what was accepted
+	wire     *wire           // between TLS and the socket; nil without TLS
+	config   *tls.Config     // of the handshake, as long as it lasts
+	shaking  atomic.Bool     // in the handshake, or on the way to it
+	raw      syscall.RawConn // of the socket; nil when the transport has none
 	id       uint64
 	host     string
 	accepted time.Time
@@ -40,6 +51,7 @@ type conn struct {
 	still   atomic.Bool                        // not reading: the lookout watches the peer
 	watched bool                               // by hangups; set before the first still
 	gone    atomic.Bool                        // hangups has heard the peer go
+	gaining atomic.Int64                       // since when a frame with memory waits for its next paceBytes, ns since the epoch; 0: none does
 
 	request Request
 	outlet  outlet
@@ -56,12 +68,15 @@ type conn struct {
 }
 
 func newConn(s *Server, d *door, nc net.Conn, host string, now time.Time) *conn {
-	c := &conn{server: s, door: d, nc: nc, id: s.ids.Add(1), host: host, accepted: now, active: now}
+	c := &conn{server: s, door: d, nc: nc, socket: nc, id: s.ids.Add(1), host: host, accepted: now, active: now}
 	c.context, c.cancel = context.WithCancelCause(s.context)
 	if socket, ok := nc.(syscall.Conn); ok {
 		c.raw, _ = socket.SyscallConn()
 	}
 	nc.SetWriteDeadline(now.Add(s.options.WriteTimeout))
+	if d.TLS != nil {
+		c.encrypt(d.TLS.Config())
+	}
 	c.outlet.conn = c
 	c.request.park = c.park
 	return c
@@ -77,9 +92,16 @@ func (c *conn) run() {
 
 func (c *conn) serveAll() (err error) {
 	defer c.survive(&err)
-	session := c.server.handler.Connect(Conn{
-		ID: c.id, Listener: c.door.Listener, Remote: c.nc.RemoteAddr(), Local: c.nc.LocalAddr(),
-	})
+	met := Conn{ID: c.id, Listener: c.door.Listener, Remote: c.socket.RemoteAddr(), Local: c.socket.LocalAddr()}
+	if c.wire != nil {
+		if err := c.handshake(&met); err != nil {
+			return err
+		}
+	}
+	session, err := c.server.handler.Connect(met)
+	if err != nil {
+		return &unwelcome{err}
+	}
 	c.session.Store(&session)
 	for {
 		bytes, f, err := c.next(session)
@@ -101,6 +123,9 @@ func (c *conn) close(why error) {
 		c.linger()
 	}
 	c.cancel(why)
+	if c.wire != nil {
+		c.wire.last.Store(true)
+	}
 	c.nc.Close()
 	if session := c.session.Load(); session != nil {
 		c.endSession(*session)
@@ -118,7 +143,15 @@ func (c *conn) endSession(session Session) {
 
 func (c *conn) logEnd(why error) {
 	var bad *badFrame
+	var shake *badHandshake
+	var no *unwelcome
 	switch {
+	case errors.As(why, &shake) && shake.foreign: // and a failure of another kind must not hide it
+		c.server.note(zap.InfoLevel, "not a client of TLS, connection closed", c.host, c.fields(why)...)
+	case errors.As(why, &shake):
+		c.server.note(zap.InfoLevel, "TLS handshake failed", c.host, c.fields(why)...)
+	case errors.As(why, &no):
+		c.server.note(zap.WarnLevel, "connection refused", c.host, c.fields(why)...)
 	case errors.As(why, &bad):
 		c.door.metrics.badFrames.Inc()
 		c.server.note(zap.InfoLevel, "not a frame of Kafka, connection closed", c.host, c.fields(why)...)
@@ -130,7 +163,7 @@ func (c *conn) logEnd(why error) {
 }
 
 func (c *conn) fields(err error) []zap.Field {
-	return []zap.Field{zap.String("listener", c.door.Name), zap.Stringer("peer", c.nc.RemoteAddr()), zap.Error(err)}
+	return []zap.Field{zap.String("listener", c.door.Name), zap.Stringer("peer", c.socket.RemoteAddr()), zap.Error(err)}
 }
 
 // survive turns a panic into an error: one request must not end the others.
@@ -153,7 +186,7 @@ func (c *conn) interrupt(now time.Time) {
 // abort ends the connection at once.
 func (c *conn) abort(why error) {
 	c.cancel(why)
-	c.nc.Close()
+	c.socket.Close() // TLS would send its end first, and wait for a peer that takes nothing
 }
 
 func (c *conn) stopping() bool { return c.server.stopped.Load() != nil }

@@ -19,6 +19,30 @@
 // porch holds a sixteenth of the descriptors, 16 to 4,096; beyond it sockets
 // close at once.
 //
+// Of the TLS handshakes that are going on half as many calculate at a time as
+// there are processors (turns), so that a flood of them leaves the others one.
+//
+// # TLS
+//
+// On a listener with TLS the handshake comes first, on the connection's own
+// goroutine, within the time to log in. At most Options.Handshakes go on at a
+// time, over all listeners: an acceptor takes a seat before it accepts, so what
+// is beyond waits in the kernel's queue and costs nothing, and listeners without
+// TLS do not notice. While all seats are taken, handshakes that have lasted for
+// 3 s are given up: 512 peers that say nothing hold the others up so long, not
+// for the whole time to log in.
+//
+//	socket <- wire <- tls.Conn <- conn    wire bears the deadlines of writes,
+//	                                      one of which would end tls.Conn
+//
+// Peers are watched, and held back, at the socket. Versions and ciphers are those
+// of the listener's TLSSource and of crypto/tls, which renegotiates with nobody,
+// takes no record above 16 KiB and no long row of empty ones. A connection at rest
+// holds some 8 KiB more than a plain one.
+//
+// A client that names a server (SNI) which the certificate is for is told to come
+// back to that name: it will check the certificate against it again.
+//
 // # Work
 //
 // A session learns what reading its frames and writing its answers cost
@@ -38,10 +62,16 @@
 //	..1 MiB         class by powers of two, pooled      yes
 //	above           grown as bytes arrive, dropped      yes
 //
-// A buffer begins with at most 256 KiB and grows when that much has really
-// arrived, so the size a peer announces costs nothing. Memory is taken in
+// Above 256 KiB a frame that is not Produce counts fourfold: what it is decoded
+// to, and its answer, have their share.
+//
+// A buffer begins with at most 256 KiB, or with 4 KiB where half of the pool is
+// taken, and grows when that much has really arrived, so the size a peer announces
+// costs next to nothing. Memory is taken in
 // pieces of at most 256 KiB; who waits for a piece does not read. A frame
-// takes at most a quarter of the pool. When it can go no further the oldest
+// takes at most a quarter of the pool, and those above 256 KiB together three
+// quarters, so that small ones need not wait for large. While somebody waits,
+// frames must gain 160 KiB in each 3 s. When it can go no further the oldest
 // waiting frame gets the one seat outside the pool and is no longer counted in
 // it, so something always finishes and the total stays below the pool plus one
 // frame.
@@ -53,7 +83,7 @@
 // # Time limits
 //
 //	a connection at rest, or a small frame begun    Options.IdleTimeout since the last answer
-//	not past authentication                         Options.LoginTimeout since accept
+//	not past handshake and authentication           Options.LoginTimeout since accept
 //	a frame above 4 KiB                             160 KiB in each 10 s
 //	an answer                                       Options.WriteTimeout without a byte taken
 //

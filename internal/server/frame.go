@@ -52,13 +52,19 @@ type frame struct {
 	memory *memory
 	buffer *buffer
 	loan   loan
+	weight int64 // bytes of the loan for one of the frame
 }
+
+// decodedWeight is the weight of large frames that are not Produce. They become
+// messages, and those answers, which together take some times their bytes;
+// records are used where they lie.
+const decodedWeight = 4
 
 var frames = sync.Pool{New: func() any { return new(frame) }}
 
 func newFrame(m *memory) *frame {
 	f := frames.Get().(*frame)
-	f.memory = m
+	f.memory, f.weight = m, 1
 	return f
 }
 
@@ -84,9 +90,12 @@ func (f *frame) free() {
 }
 
 // step is the capacity a frame of size bytes needs next when have of them
-// have arrived: a quarter of it, or half of it above 1 MiB, is really there.
-func step(have, size int) int {
+// have arrived: a quarter of it, or half of it above 1 MiB, is really there. The
+// first 256 KiB are taken in advance, unless memory is tight.
+func step(have, size int, tight bool) int {
 	switch {
+	case have < piece && tight:
+		return capacity(min(size, max(4*have, smallFrame), piece))
 	case have < piece:
 		return capacity(min(size, piece))
 	case have < largestPool:

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"crypto/tls"
 	"io"
 	"net"
 	"time"
@@ -9,16 +10,22 @@ import (
 
 // Handler is who answers the frames: it is told of every connection.
 type Handler interface {
-	// Connect begins the session of a connection. It must not block.
-	Connect(c Conn) Session
+	// Connect begins the session of a connection, after the handshake where it
+	// has TLS. It must not block. An error closes the connection; the text goes to
+	// the log.
+	Connect(c Conn) (Session, error)
 }
 
 // Conn is what the server knows of a connection.
 type Conn struct {
 	ID       uint64
-	Listener Listener
+	Listener Listener // with the host that this client is told
 	Remote   net.Addr
 	Local    net.Addr
+	// TLS is what the handshake gave, the verified chains of the client's
+	// certificate among it; nil on a plain connection. It holds some KiB:
+	// whoever keeps the Conn may let go of it.
+	TLS *tls.ConnectionState
 }
 
 // Session answers the frames of one connection, one at a time and in order;

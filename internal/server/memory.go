@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"time"
 )
 
 // piece is the most that is taken from the pool at once, in bytes.
@@ -14,6 +15,7 @@ const piece = 256 << 10
 type memory struct {
 	limit int64 // bytes
 	share int64 // the most one frame holds of the pool
+	spare int64 // what large frames leave to the others
 
 	mu      sync.Mutex
 	used    int64
@@ -24,6 +26,7 @@ type memory struct {
 
 // loan is what one frame holds. The zero value holds nothing.
 type loan struct {
+	large bool // the frame is larger than a piece
 	held  int64
 	born  uint64 // order of the first take; 0 before it
 	need  int64  // while waiting
@@ -31,22 +34,28 @@ type loan struct {
 }
 
 func newMemory(limit int64) *memory {
-	return &memory{limit: limit, share: max(limit/4, piece)}
+	return &memory{limit: limit, share: max(limit/4, piece), spare: limit / 4}
 }
 
-// wait ends when a loan that tryTake put in the queue has got its memory.
-func (m *memory) wait(ctx context.Context, stop <-chan struct{}, l *loan) error {
-	var err error
-	select {
-	case <-l.ready:
-		return nil
-	case <-ctx.Done():
-		err = context.Cause(ctx)
-	case <-stop:
-		err = errStopping
+// wait ends when a loan that tryTake put in the queue has got its memory. It
+// calls hurry now and then meanwhile.
+func (m *memory) wait(ctx context.Context, stop <-chan struct{}, l *loan, hurry func()) error {
+	ticker := time.NewTicker(hurryEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-l.ready:
+			return nil
+		case <-ticker.C:
+			hurry()
+		case <-ctx.Done():
+			m.leave(l)
+			return context.Cause(ctx)
+		case <-stop:
+			m.leave(l)
+			return errStopping
+		}
 	}
-	m.leave(l)
-	return err
 }
 
 // tryTake takes n bytes at once, or puts the loan in the queue and says no.
@@ -71,7 +80,18 @@ func (m *memory) tryTake(l *loan, n int64) bool {
 }
 
 func (m *memory) fits(l *loan, n int64) bool {
-	return l == m.seat || (m.used+n <= m.limit && l.held+n <= m.share)
+	limit := m.limit
+	if l.large {
+		limit -= m.spare
+	}
+	return l == m.seat || (m.used+n <= limit && l.held+n <= m.share)
+}
+
+// tight says whether memory should be taken for bytes that are there alone.
+func (m *memory) tight() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.used > m.limit/2
 }
 
 func (m *memory) add(l *loan, n int64) {

@@ -50,6 +50,31 @@ func TestMemoryLeavesRoomForOthers(t *testing.T) {
 	}
 }
 
+func TestMemoryLeavesRoomForSmallFrames(t *testing.T) {
+	m := newMemory(4096 * kib)
+	for i := range 12 {
+		if !m.tryTake(&loan{large: true}, 256*kib) {
+			t.Fatalf("large frame %d had to wait", i)
+		}
+	}
+	var seated, waits loan
+	seated.large, waits.large = true, true
+	if m.tryTake(&seated, 256*kib); m.seat != &seated {
+		t.Fatal("the pool is empty for large frames, and nobody has the seat")
+	}
+	if m.tryTake(&waits, 256*kib) || ready(&waits) {
+		t.Error("a large frame got what is left to the small ones")
+	}
+	for i := range 4 {
+		if !m.tryTake(&loan{}, 256*kib) {
+			t.Errorf("small frame %d had to wait", i)
+		}
+	}
+	if m.tryTake(&loan{}, 256*kib) {
+		t.Error("there was more than the limit")
+	}
+}
+
 func TestMemorySeatsTheOldest(t *testing.T) {
 	m := newMemory(512 * kib)
 	var oldest, young, seated loan
@@ -86,13 +111,13 @@ func TestMemoryWaitEnds(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	m.tryTake(&l, kib)
 	cancel(errGone)
-	if err := m.wait(ctx, nil, &l); err != errGone {
+	if err := m.wait(ctx, nil, &l, nil); err != errGone {
 		t.Errorf("got %v, want %v", err, errGone)
 	}
 	stop := make(chan struct{})
 	close(stop)
 	m.tryTake(&l, kib)
-	if err := m.wait(t.Context(), stop, &l); err != errStopping {
+	if err := m.wait(t.Context(), stop, &l, nil); err != errStopping {
 		t.Errorf("got %v, want %v", err, errStopping)
 	}
 	if len(m.waiting) != 0 {
@@ -101,19 +126,25 @@ func TestMemoryWaitEnds(t *testing.T) {
 }
 
 func TestSteps(t *testing.T) {
-	tests := []struct{ have, size, want int }{
-		{0, 4097, 8 * kib},
-		{0, 200 * kib, 256 * kib},
-		{0, 100 << 20, 256 * kib},
-		{256 * kib, 300 * kib, 512 * kib},
-		{256 * kib, 100 << 20, 1 << 20},
-		{1 << 20, 1<<20 + 1, 1<<20 + 1},
-		{1 << 20, 100 << 20, 2 << 20},
-		{64 << 20, 100 << 20, 100 << 20},
+	tests := []struct{ have, size, want, tight int }{
+		{0, 4097, 8 * kib, 4 * kib},
+		{0, 200 * kib, 256 * kib, 4 * kib},
+		{0, 100 << 20, 256 * kib, 4 * kib},
+		{4 * kib, 100 << 20, 256 * kib, 16 * kib},
+		{16 * kib, 20 * kib, 32 * kib, 32 * kib},
+		{64 * kib, 100 << 20, 256 * kib, 256 * kib},
+		{256 * kib, 300 * kib, 512 * kib, 512 * kib},
+		{256 * kib, 100 << 20, 1 << 20, 1 << 20},
+		{1 << 20, 1<<20 + 1, 1<<20 + 1, 1<<20 + 1},
+		{1 << 20, 100 << 20, 2 << 20, 2 << 20},
+		{64 << 20, 100 << 20, 100 << 20, 100 << 20},
 	}
 	for _, test := range tests {
-		if got := step(test.have, test.size); got != test.want {
+		if got := step(test.have, test.size, false); got != test.want {
 			t.Errorf("step(%d, %d): got %d, want %d", test.have, test.size, got, test.want)
+		}
+		if got := step(test.have, test.size, true); got != test.tight {
+			t.Errorf("step(%d, %d) when memory is tight: got %d, want %d", test.have, test.size, got, test.tight)
 		}
 	}
 }

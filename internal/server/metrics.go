@@ -16,6 +16,7 @@ type metrics struct {
 	open      prometheus.Gauge
 	accepted  prometheus.Counter
 	rejected  map[rejection]prometheus.Counter
+	shaken    map[bool]prometheus.Counter // handshakes by success; nil where there are none
 	badFrames prometheus.Counter
 }
 
@@ -34,7 +35,9 @@ func newMetrics(reg prometheus.Registerer, listeners []Listener) []metrics {
 		Name: "kaasd_connections_rejected_total", Help: "Connections closed at accept, by reason."}, []string{"listener", "reason"})
 	badFrames := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "kaasd_bad_frames_total", Help: "Frames that were not Kafka's, too large or cut off."}, label)
-	reg.MustRegister(open, accepted, rejected, badFrames)
+	handshakes := prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "kaasd_tls_handshakes_total", Help: "TLS handshakes that ended. A peer that left before its first byte did not begin one."}, []string{"listener", "result"})
+	reg.MustRegister(open, accepted, rejected, badFrames, handshakes)
 
 	all := make([]metrics, len(listeners))
 	for i, l := range listeners {
@@ -46,6 +49,11 @@ func newMetrics(reg prometheus.Registerer, listeners []Listener) []metrics {
 		}
 		for _, why := range []rejection{byLimit, byQuota, byDraining} {
 			all[i].rejected[why] = rejected.WithLabelValues(l.Name, string(why))
+		}
+		if l.Protocol.TLS() {
+			all[i].shaken = map[bool]prometheus.Counter{
+				true: handshakes.WithLabelValues(l.Name, "success"), false: handshakes.WithLabelValues(l.Name, "failure"),
+			}
 		}
 	}
 	return all

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"net"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -15,9 +16,10 @@ type Options struct {
 
 	MaxConnections      int // max.connections
 	MaxConnectionsPerIP int // max.connections.per.ip
+	Handshakes          int // TLS handshakes at a time, over all listeners
 
 	IdleTimeout  time.Duration // connections.max.idle.ms; 0 is no limit
-	LoginTimeout time.Duration // from accept until Session.Established
+	LoginTimeout time.Duration // from accept until Session.Established, and for the handshake
 	WriteTimeout time.Duration // connections.write.timeout.ms
 	DrainTimeout time.Duration // shutdown.timeout
 
@@ -36,6 +38,7 @@ func DefaultOptions() Options {
 	return Options{
 		MaxConnections:      math.MaxInt32,
 		MaxConnectionsPerIP: math.MaxInt32,
+		Handshakes:          512,
 		IdleTimeout:         10 * time.Minute,
 		LoginTimeout:        30 * time.Second,
 		WriteTimeout:        30 * time.Second,
@@ -57,6 +60,8 @@ func (o Options) Validate() error {
 	}{
 		{"max.connections", int64(o.MaxConnections), 1},
 		{"max.connections.per.ip", int64(o.MaxConnectionsPerIP), 1},
+		// The acceptor of each listener sits on one while it waits.
+		{"handshakes at a time", int64(o.Handshakes), int64(max(o.encrypted(), 1))},
 		{"connections.max.idle.ms", o.IdleTimeout.Milliseconds(), 0},
 		{"login timeout in ms", o.LoginTimeout.Milliseconds(), 1},
 		{"connections.write.timeout.ms", o.WriteTimeout.Milliseconds(), 1},
@@ -73,6 +78,19 @@ func (o Options) Validate() error {
 	return errors.Join(faults...)
 }
 
+var protocols = []Protocol{Plaintext, SASLPlaintext, SSL, SASLSSL}
+
+// encrypted is how many listeners have TLS.
+func (o Options) encrypted() int {
+	n := 0
+	for _, l := range o.Listeners {
+		if l.Protocol.TLS() {
+			n++
+		}
+	}
+	return n
+}
+
 func (o Options) validateListeners() []error {
 	if len(o.Listeners) == 0 {
 		return []error{errors.New("listeners: at least one is needed")}
@@ -87,8 +105,11 @@ func (o Options) validateListeners() []error {
 			faults = append(faults, fmt.Errorf("listeners: the name %s is there twice", l.Name))
 		}
 		seen[l.Name] = true
-		if l.Protocol != Plaintext && l.Protocol != SASLPlaintext {
-			faults = append(faults, fmt.Errorf("listeners: %s: protocol %q is not served (PLAINTEXT and SASL_PLAINTEXT are)", l.Name, l.Protocol))
+		if !slices.Contains(protocols, l.Protocol) {
+			faults = append(faults, fmt.Errorf("listeners: %s: protocol %q is not one of %v", l.Name, l.Protocol, protocols))
+		}
+		if l.Protocol.TLS() != (l.TLS != nil) {
+			faults = append(faults, fmt.Errorf("listeners: %s: %s and its certificates do not go together", l.Name, l.Protocol))
 		}
 		if err := checkAddress(l.Address); err != nil {
 			faults = append(faults, fmt.Errorf("listeners: %s: %w", l.Name, err))

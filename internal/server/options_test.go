@@ -23,8 +23,24 @@ func TestValidate(t *testing.T) {
 			"listeners: the name PLAINTEXT is there twice",
 		},
 		"protocol": {
-			func(o *Options) { o.Listeners[0].Protocol = "SSL" },
-			`listeners: PLAINTEXT: protocol "SSL" is not served (PLAINTEXT and SASL_PLAINTEXT are)`,
+			func(o *Options) { o.Listeners[0].Protocol = "QUIC" },
+			`listeners: PLAINTEXT: protocol "QUIC" is not one of [PLAINTEXT SASL_PLAINTEXT SSL SASL_SSL]`,
+		},
+		"without certificates": {
+			func(o *Options) { o.Listeners[0].Protocol = SSL },
+			`listeners: PLAINTEXT: SSL and its certificates do not go together`,
+		},
+		"certificates for nobody": {
+			func(o *Options) { o.Listeners[0].TLS = fixed{} },
+			`listeners: PLAINTEXT: PLAINTEXT and its certificates do not go together`,
+		},
+		"fewer handshakes than listeners": {
+			func(o *Options) {
+				o.Listeners[0].Protocol, o.Listeners[0].TLS = SSL, fixed{}
+				o.Listeners = append(o.Listeners, Listener{Name: "B", Protocol: SASLSSL, Address: "localhost:0", TLS: fixed{}})
+				o.Handshakes = 1
+			},
+			`handshakes at a time 1: must be at least 2`,
 		},
 		"no port": {
 			func(o *Options) { o.Listeners[0].Address = "localhost" },

@@ -150,7 +150,7 @@ func foreign(head [sizeBytes]byte) string {
 	case "GET ", "HEAD", "POST", "PUT ", "DELE", "OPTI", "PATC", "CONN", "PRI ":
 		return "HTTP on a port of Kafka (http.listen is the one for browsers)"
 	}
-	if head[0] == 0x16 && head[1] == 3 { // handshake record, RFC 8446 section 5.1
+	if head[0] == handshakeRecord && head[1] == 3 {
 		return "TLS on a port without TLS (security.protocol of the client)"
 	}
 	return ""
@@ -199,14 +199,19 @@ func (c *conn) smallBody(size int) ([]byte, *frame, error) {
 // largeBody reads a frame into memory that grows as its bytes arrive, as
 // long as they arrive fast enough.
 func (c *conn) largeBody(f *frame, size int, limit time.Time) ([]byte, *frame, error) {
-	have, gained := 0, 0
+	if f.loan.large = size > piece; f.loan.large && !isProduce(c.rest[c.first:c.end]) {
+		f.weight = decodedWeight
+	}
+	defer c.gaining.Store(0)
+	have, gained, paced := 0, 0, 0
 	for have < size {
 		if f.buffer == nil || have == len(f.buffer.bytes) {
 			if err := c.lend(f, have, size); err != nil {
 				return nil, f, err
 			}
-			gained = 0
+			gained, paced = 0, 0
 			c.until(c.window(limit))
+			c.gaining.Store(time.Now().UnixNano())
 		}
 		room := f.buffer.bytes[have:min(size, len(f.buffer.bytes))]
 		n := c.takeRest(room)
@@ -222,7 +227,11 @@ func (c *conn) largeBody(f *frame, size int, limit time.Time) ([]byte, *frame, e
 				return nil, f, cutOff(err)
 			}
 		}
-		have, gained = have+n, gained+n
+		have, gained, paced = have+n, gained+n, paced+n
+		if paced >= paceBytes {
+			paced = 0
+			c.gaining.Store(time.Now().UnixNano())
+		}
 	}
 	return f.buffer.bytes[:size:size], f, nil
 }
@@ -239,14 +248,19 @@ func (c *conn) window(limit time.Time) time.Time {
 
 // lend takes the memory for the next step of a large frame and grows it.
 func (c *conn) lend(f *frame, have, size int) error {
-	next := step(have, size)
-	for f.loan.held < int64(next) {
-		n := min(int64(next)-f.loan.held, piece)
+	next := step(have, size, c.server.memory.tight())
+	want := int64(0) // a frame that is still small is not counted
+	if next > smallFrame {
+		want = int64(next) * f.weight
+	}
+	for f.loan.held < want {
+		n := min(want-f.loan.held, piece)
 		if c.server.memory.tryTake(&f.loan, n) {
 			continue
 		}
+		c.gaining.Store(0)
 		c.still.Store(true)
-		err := c.server.memory.wait(c.context, c.server.stopping, &f.loan)
+		err := c.server.memory.wait(c.context, c.server.stopping, &f.loan, c.server.hurryFrames)
 		c.still.Store(false)
 		if err != nil {
 			return err
@@ -254,6 +268,17 @@ func (c *conn) lend(f *frame, have, size int) error {
 	}
 	f.grow(have, next)
 	return nil
+}
+
+// hurryFrames ends the connections whose frames hold memory and have not gained
+// paceBytes for some time, so that those who wait for it get it.
+func (s *Server) hurryFrames() {
+	then := time.Now().Add(-hurried).UnixNano()
+	for _, c := range s.connections() {
+		if since := c.gaining.Load(); since != 0 && since < then {
+			c.abort(badFramef("a frame arrived too slowly, and others were waiting for its memory"))
+		}
+	}
 }
 
 // cutOff is err, where an end of file is in the middle of a frame.

@@ -232,6 +232,25 @@ func TestMemoryPool(t *testing.T) {
 	})
 }
 
+// TestDecodedFramesWeighMore: what becomes messages counts with what they take.
+func TestDecodedFramesWeighMore(t *testing.T) {
+	o := testOptions()
+	o.RequestMemory = 8 << 20
+	for key, want := range map[byte]int64{0: 512 << 10, 3: 2 << 20} {
+		bubble(t, o, &handler{serve: echo}, func(t *testing.T, r *rig) {
+			body := make([]byte, 512<<10)
+			body[1] = key
+			go r.pipe().Write(framed(body))
+			synctest.Wait() // the answer waits, and with it the memory
+			r.memory.mu.Lock()
+			defer r.memory.mu.Unlock()
+			if r.memory.used != want {
+				t.Errorf("key %d: a frame of %d bytes counts as %d, want %d", key, len(body), r.memory.used, want)
+			}
+		})
+	}
+}
+
 // TestSmallFramesPassAFullPool: heartbeats do not wait behind large frames.
 func TestSmallFramesPassAFullPool(t *testing.T) {
 	o := testOptions()
@@ -244,6 +263,93 @@ func TestSmallFramesPassAFullPool(t *testing.T) {
 		c.send(framed([]byte("heartbeat")))
 		if got := string(c.receive()); got != "heartbeat" {
 			t.Errorf("got %q", got)
+		}
+	})
+}
+
+// TestMiddlingFramesPassLarge: what is announced as large leaves room for frames
+// that are not.
+func TestMiddlingFramesPassLarge(t *testing.T) {
+	o := testOptions()
+	o.RequestMemory = 4 << 20
+	bubble(t, o, &handler{serve: echo}, func(t *testing.T, r *rig) {
+		for range 40 {
+			r.pipe().send(framed(make([]byte, 600<<10))[:1000])
+		}
+		synctest.Wait()
+		began := time.Now()
+		c := r.pipe()
+		c.send(framed(make([]byte, 200<<10)))
+		c.receive()
+		if took := time.Since(began); took != 0 {
+			t.Errorf("a frame of 200 KiB took %v", took)
+		}
+	})
+}
+
+// TestStalledFramesTakeLittle: frames that are begun and stall take the half of
+// the pool that is lent in advance, and no more, however many they are.
+func TestStalledFramesTakeLittle(t *testing.T) {
+	o := testOptions()
+	o.RequestMemory = 4 << 20
+	bubble(t, o, &handler{serve: echo}, func(t *testing.T, r *rig) {
+		for range 100 {
+			r.pipe().send(framed(make([]byte, 200<<10))[:1000])
+		}
+		synctest.Wait()
+		began := time.Now()
+		c := r.pipe()
+		c.send(framed(make([]byte, 200<<10)))
+		c.receive()
+		if took := time.Since(began); took != 0 {
+			t.Errorf("a frame of 200 KiB took %v", took)
+		}
+	})
+}
+
+// TestStalledFramesGiveWay: frames that hold memory and do not arrive lose it
+// soon when others wait for it, and keep their 10 s when nobody does. Those that
+// keep the pace stay.
+func TestStalledFramesGiveWay(t *testing.T) {
+	o := testOptions()
+	o.RequestMemory = 1 << 20
+	stalled := framed(make([]byte, 600<<10))[:1000]
+	bubble(t, o, &handler{serve: echo}, func(t *testing.T, r *rig) {
+		paced, frame := r.pipe(), framed(make([]byte, 250<<10))
+		var writing sync.WaitGroup
+		defer writing.Wait()
+		writing.Go(func() {
+			for len(frame) > 0 {
+				n := min(len(frame), 60<<10)
+				paced.Write(frame[:n])
+				frame = frame[n:]
+				time.Sleep(time.Second)
+			}
+		})
+		for range 4 {
+			r.pipe().send(stalled)
+		}
+		synctest.Wait()
+		began := time.Now()
+		for range 4 { // the last of them finds no memory
+			c := r.pipe()
+			c.send(framed(make([]byte, 200<<10)))
+			c.receive()
+		}
+		if took := time.Since(began); took > hurried+2*hurryEvery {
+			t.Errorf("others waited %v", took)
+		}
+		if got := len(paced.receive()); got != 250<<10 {
+			t.Errorf("the frame that kept the pace: %d bytes", got)
+		}
+	})
+	bubble(t, o, &handler{serve: echo}, func(t *testing.T, r *rig) {
+		began := time.Now()
+		c := r.pipe()
+		c.send(stalled)
+		c.closed()
+		if took := time.Since(began); took != paceWindow {
+			t.Errorf("closed after %v, want %v", took, paceWindow)
 		}
 	})
 }

@@ -31,6 +31,8 @@ type Server struct {
 	memory  *memory
 	doors   []*door
 	porch   *porch
+	seats   seats
+	turns   turns
 
 	// stopping is closed when Run is asked to stop, stopped is set before.
 	stopping chan struct{}
@@ -63,6 +65,8 @@ func New(o Options, h Handler, log *zap.Logger, reg prometheus.Registerer) *Serv
 		log:      log.Named("server"),
 		memory:   newMemory(o.RequestMemory),
 		porch:    newPorch(leastRefused),
+		seats:    make(seats, o.Handshakes),
+		turns:    newTurns(),
 		stopping: make(chan struct{}),
 		maxConns: o.MaxConnections,
 		conns:    map[uint64]*conn{},

@@ -57,9 +57,9 @@ type handler struct {
 	connected, ended atomic.Int32
 }
 
-func (h *handler) Connect(c Conn) Session {
+func (h *handler) Connect(c Conn) (Session, error) {
 	h.connected.Add(1)
-	return &session{handler: h, conn: c}
+	return &session{handler: h, conn: c}, nil
 }
 
 type session struct {

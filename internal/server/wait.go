@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"crypto/tls"
 	"io"
 	"time"
 
@@ -162,10 +163,20 @@ func (c *conn) peek() (n int, err error) {
 // linger lets the last answer arrive when requests wait unread: closing the
 // socket over them would send a reset, which may overtake the answer.
 func (c *conn) linger() {
-	half, ok := c.nc.(interface{ CloseWrite() error })
-	if n, _ := c.peek(); !ok || n <= 0 || half.CloseWrite() != nil {
+	if n, _ := c.peek(); n > 0 {
+		c.sayGoodbye()
+	}
+}
+
+// sayGoodbye closes our side and waits, not for long, until the peer closes its.
+func (c *conn) sayGoodbye() {
+	if secret, ok := c.nc.(*tls.Conn); ok {
+		_ = secret.CloseWrite() // the end of TLS, which an alert may have told already
+	}
+	half, ok := c.socket.(interface{ CloseWrite() error })
+	if !ok || half.CloseWrite() != nil {
 		return
 	}
-	c.nc.SetReadDeadline(time.Now().Add(lingerTime))
-	io.Copy(io.Discard, c.nc)
+	c.socket.SetReadDeadline(time.Now().Add(lingerTime))
+	io.Copy(io.Discard, c.socket)
 }

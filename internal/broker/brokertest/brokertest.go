@@ -17,9 +17,11 @@ import (
 // Broker is a running broker.
 type Broker struct {
 	*broker.Broker
-	Plain string // host:port of the listener without a log-in
-	SASL  string // host:port of the listener with one
-	HTTP  string // host:port of the admin side
+	Plain   string // host:port of the listener without a log-in
+	SASL    string // host:port of the listener with one
+	SSL     string // host:port of a listener with TLS, if a change adds one
+	SASLSSL string // host:port of one with TLS and a log-in, if a change adds one
+	HTTP    string // host:port of the admin side
 
 	stop func()
 }
@@ -85,14 +87,23 @@ func Try(t testing.TB, log *zap.Logger, changes ...func(*broker.Config)) (*Broke
 func newBroker(b *broker.Broker, stop func()) *Broker {
 	started := &Broker{Broker: b, stop: stop}
 	for _, l := range b.Listeners() {
-		if l.Protocol.SASL() {
-			started.SASL = l.Address
-		} else {
-			started.Plain = l.Address
-		}
+		*started.place(l.Protocol) = l.Address
 	}
 	if addr := b.HTTPAddr(); addr != nil {
 		started.HTTP = addr.String()
 	}
 	return started
+}
+
+// place is where the address of a listener is told.
+func (b *Broker) place(p server.Protocol) *string {
+	switch p {
+	case server.SASLPlaintext:
+		return &b.SASL
+	case server.SSL:
+		return &b.SSL
+	case server.SASLSSL:
+		return &b.SASLSSL
+	}
+	return &b.Plain
 }

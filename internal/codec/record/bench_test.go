@@ -63,3 +63,24 @@ func BenchmarkOpen(bench *testing.B) {
 		})
 	}
 }
+
+func BenchmarkTimes(bench *testing.B) {
+	plain := batchOf(100, 1000)
+	for c := None; c <= Zstd; c++ {
+		bench.Run(c.String(), func(bench *testing.B) {
+			b, err := Recompress(plain, c)
+			if err != nil {
+				bench.Fatal(err)
+			}
+			bench.SetBytes(int64(len(plain)))
+			bench.ReportAllocs()
+			for bench.Loop() {
+				for _, err := range b.Times() {
+					if err != nil {
+						bench.Fatal(err)
+					}
+				}
+			}
+		})
+	}
+}

@@ -65,12 +65,12 @@ func Recompress(b Batch, c Codec) (Batch, error) {
 	if b.Codec() == c {
 		return b, nil
 	}
-	raw, err := b.open()
-	if err != nil {
-		return nil, err
-	}
-	out := Batch(compress(append(make([]byte, 0, HeaderSize+len(raw)), b[:HeaderSize]...), c, raw))
-	out[22] = out[22]&^codecMask | byte(c)
-	out.seal()
-	return out, nil
+	var out Batch
+	err := b.opened(func(raw []byte) error {
+		out = compress(append(make([]byte, 0, HeaderSize+len(raw)), b[:HeaderSize]...), c, raw)
+		out[22] = out[22]&^codecMask | byte(c)
+		out.seal()
+		return nil
+	})
+	return out, err
 }

@@ -12,10 +12,6 @@ import (
 	"github.com/pierrec/lz4/v4"
 )
 
-// maxOpened is the most bytes that one batch may have when it is opened, so
-// that a batch of a few KB cannot ask for all memory there is.
-const maxOpened = 128 << 20
-
 var errOpened = errors.New("the records are larger than the limit")
 
 var (
@@ -44,8 +40,10 @@ func Decompress(c Codec, src []byte, max int) ([]byte, error) {
 	case Zstd:
 		return unzstd(src, max)
 	}
-	return nil, fmt.Errorf("compression codec %d does not exist", c)
+	return nil, errCodec(c)
 }
+
+func errCodec(c Codec) error { return fmt.Errorf("compression codec %d does not exist", c) }
 
 func gunzip(src []byte, max int) ([]byte, error) {
 	r := gzipReaders.Get().(*gzip.Reader)
@@ -56,18 +54,24 @@ func gunzip(src []byte, max int) ([]byte, error) {
 	return drain(r, len(src), max)
 }
 
-// unzstd makes a decoder for each batch: batches are opened rarely, and a kept
-// one would hold on to the largest window it ever saw.
 func unzstd(src []byte, max int) ([]byte, error) {
-	// The reader is wrapped so that the decoder streams instead of
-	// decoding everything it finds in a buffer at once.
-	r, err := zstd.NewReader(io.MultiReader(bytes.NewReader(src)), zstd.WithDecoderConcurrency(1),
-		zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxOpened))
+	r, err := openZstd(src, max)
 	if err != nil {
 		return nil, err
 	}
 	defer r.Close()
 	return drain(r, len(src), max)
+}
+
+// openZstd makes a decoder for each batch: batches are opened rarely, and a kept
+// one would hold on to the largest window it ever saw. A window above most and
+// smallOpened is
+// an error.
+func openZstd(src []byte, most int) (*zstd.Decoder, error) {
+	// The reader is wrapped so that the decoder streams instead of
+	// decoding everything it finds in a buffer at once.
+	return zstd.NewReader(io.MultiReader(bytes.NewReader(src)), zstd.WithDecoderConcurrency(1),
+		zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(uint64(max(most, smallOpened))))
 }
 
 // drain reads everything, up to max bytes; guess is the compressed size.

@@ -30,6 +30,10 @@
 // time bit every record has the batch's max time.
 //
 // Promises: no function panics on any bytes; Validate does not copy or keep
-// what it is given, and allocates only for errors; decompression is bounded
-// (maxOpened) whatever the input claims.
+// what it is given, and allocates only for errors and for a compressed batch
+// that must be opened. What a batch opens to is bounded (maxOpened) whatever
+// the input claims, and so is the memory for it: where only the records' places
+// and times matter they are read as they come out of the decompressor (skim.go),
+// half as many batches are open at a time as there are processors, and of those
+// that need more than 8 MiB for it one (open.go).
 package record

@@ -1,9 +1,6 @@
 package record
 
-import (
-	"fmt"
-	"iter"
-)
+import "iter"
 
 // Record is one record of a batch.
 type Record struct {
@@ -53,21 +50,6 @@ func (w *walker) step(v *view) error {
 		return errTooFew
 	}
 	return w.next(v)
-}
-
-// open gives the records' bytes, decompressed where they must be.
-func (b Batch) open() ([]byte, error) {
-	if len(b) < HeaderSize {
-		return nil, ErrIncomplete
-	}
-	if b.Codec() == None {
-		return b[HeaderSize:], nil
-	}
-	raw, err := Decompress(b.Codec(), b[HeaderSize:], maxOpened)
-	if err != nil {
-		return nil, fmt.Errorf("decompress batch at offset %d: %w", b.BaseOffset(), err)
-	}
-	return raw, nil
 }
 
 func (b Batch) record(v *view) Record {

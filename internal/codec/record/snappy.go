@@ -20,25 +20,37 @@ var errSnappy = errors.New("the snappy framing is broken")
 // unsnappy takes both forms that clients send: framed, or one raw block
 // (librdkafka).
 func unsnappy(src []byte, max int) ([]byte, error) {
-	if len(src) < xerialHeader || !bytes.HasPrefix(src, []byte(xerialMagic)) {
+	if !isFramed(src) {
 		return unblock(nil, src, max)
 	}
 	var out []byte
 	for rest := src[xerialHeader:]; len(rest) > 0; {
-		if len(rest) < 4 {
-			return nil, errSnappy
-		}
-		size := binary.BigEndian.Uint32(rest)
-		if uint64(size) > uint64(len(rest)-4) {
-			return nil, errSnappy
-		}
-		var err error
-		if out, err = unblock(out, rest[4:4+size], max); err != nil {
+		block, behind, err := cutBlock(rest)
+		if err != nil {
 			return nil, err
 		}
-		rest = rest[4+size:]
+		if out, err = unblock(out, block, max); err != nil {
+			return nil, err
+		}
+		rest = behind
 	}
 	return out, nil
+}
+
+func isFramed(src []byte) bool {
+	return len(src) >= xerialHeader && bytes.HasPrefix(src, []byte(xerialMagic))
+}
+
+// cutBlock takes the first block of a frame.
+func cutBlock(src []byte) (block, rest []byte, err error) {
+	if len(src) < 4 {
+		return nil, nil, errSnappy
+	}
+	size := binary.BigEndian.Uint32(src)
+	if uint64(size) > uint64(len(src)-4) {
+		return nil, nil, errSnappy
+	}
+	return src[4 : 4+size], src[4+size:], nil
 }
 
 // maxSnappyRatio bounds what a snappy block can hold: a copy of 64 bytes takes

@@ -118,15 +118,26 @@ func (in *inspection) inspect() error {
 		in.correct(in.b.MaxTimestamp())
 		return nil
 	}
-	raw, err := in.b.open()
-	if err != nil {
-		return kafka.Errorf(kafka.InvalidRecord, "the records do not decompress with %s: %w", in.b.Codec(), err)
-	}
-	if err := in.walk(raw); err != nil {
+	if err := in.look(); err != nil {
 		return err
 	}
 	in.correct(in.newest)
 	return nil
+}
+
+// look walks the records, those of a compressed batch as they come out of it.
+func (in *inspection) look() error {
+	if in.b.Codec() == None {
+		return in.walk(in.b[HeaderSize:])
+	}
+	return opening(func(most int) error {
+		s, err := skim(in.b, most)
+		if err != nil {
+			return in.broken(0, err)
+		}
+		defer s.close()
+		return in.skim(s)
+	})
 }
 
 func (in *inspection) mustWalk() bool {
@@ -147,28 +158,61 @@ func (in *inspection) timely(ts int64) bool {
 
 func (in *inspection) walk(raw []byte) error {
 	w, v := walker{rest: raw}, view{}
-	base := in.b.BaseTimestamp()
 	for i := range in.b.Count() {
 		if err := w.step(&v); err != nil {
-			in.refuse(i, err.Error())
-			return kafka.Errorf(kafka.InvalidRecord, "record %d of the batch: %w", i, err)
+			return in.broken(i, err)
 		}
-		ts := base + v.timeDelta
-		in.newest = max(in.newest, ts)
-		switch {
-		case v.offsetDelta != int64(i):
-			in.refuse(i, errOffsetDelta.Error())
-		case in.Compacted && v.key == nil:
-			in.refuse(i, "a record of a compacted topic needs a key")
-		case !in.timely(ts):
-			in.code = kafka.InvalidTimestamp
-			in.refuse(i, "the timestamp is outside the limits of the topic")
-		}
+		in.judge(i, &v)
 	}
 	if len(w.rest) > 0 {
-		return kafka.Errorf(kafka.InvalidRecord, "%w", errTooMany)
+		return in.broken(in.b.Count(), errTooMany)
 	}
 	return in.verdict()
+}
+
+// skim is walk for a compressed batch. It may be the second time, with more
+// memory than the first.
+func (in *inspection) skim(s *skimmer) error {
+	in.errs, in.code, in.newest = nil, kafka.InvalidRecord, noTimestamp
+	var v view
+	for i := range in.b.Count() {
+		if err := s.step(&v); err != nil {
+			return in.broken(i, err)
+		}
+		in.judge(i, &v)
+	}
+	if err := s.end(); err != nil {
+		return in.broken(in.b.Count(), err)
+	}
+	return in.verdict()
+}
+
+// broken is the error of a batch whose records cannot be read on from i.
+func (in *inspection) broken(i int32, err error) error {
+	var no *unreadable
+	switch {
+	case errors.As(err, &no):
+		return kafka.Errorf(kafka.InvalidRecord, "the records do not decompress with %s: %w", in.b.Codec(), err)
+	case errors.Is(err, errTooMany):
+		return kafka.Errorf(kafka.InvalidRecord, "%w", err)
+	}
+	in.refuse(i, err.Error())
+	return kafka.Errorf(kafka.InvalidRecord, "record %d of the batch: %w", i, err)
+}
+
+// judge holds one record against the limits.
+func (in *inspection) judge(i int32, v *view) {
+	ts := in.b.BaseTimestamp() + v.timeDelta
+	in.newest = max(in.newest, ts)
+	switch {
+	case v.offsetDelta != int64(i):
+		in.refuse(i, errOffsetDelta.Error())
+	case in.Compacted && v.key == nil:
+		in.refuse(i, "a record of a compacted topic needs a key")
+	case !in.timely(ts):
+		in.code = kafka.InvalidTimestamp
+		in.refuse(i, "the timestamp is outside the limits of the topic")
+	}
 }
 
 func (in *inspection) refuse(i int32, message string) {

@@ -144,7 +144,7 @@ func (l *Log) batches(seg *segment, pos, ts int64, more func(record.Batch) bool)
 // firstIn finds the first record of b at or after ts and start. Records that
 // can not be opened count as one, with the batch's newest time.
 func firstIn(b record.Batch, ts, start int64) storage.TimeOffset {
-	for r, err := range b.Records() {
+	for r, err := range b.Times() {
 		if err != nil {
 			return unopened(b, start)
 		}
@@ -158,7 +158,7 @@ func firstIn(b record.Batch, ts, start int64) storage.TimeOffset {
 // newestIn finds the first of the newest records of b from start on.
 func newestIn(b record.Batch, start int64) storage.TimeOffset {
 	best := none
-	for r, err := range b.Records() {
+	for r, err := range b.Times() {
 		if err != nil {
 			return unopened(b, start)
 		}

@@ -1,0 +1,145 @@
+package admin
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"go.uber.org/zap"
+
+	"kaasd/internal/auth"
+	"kaasd/internal/watch"
+)
+
+// Gate is what stands before the pages: TLS and passwords, from a file in the
+// format that Prometheus' exporters share (http.config.file). The file, and the
+// certificates that it names, are read again when they change; as long as they
+// are not usable the last good ones stay in force.
+type Gate struct {
+	path  string
+	log   *zap.Logger
+	watch watch.Options
+	tries *auth.Tries
+	turn  chan struct{} // held while a password is hashed, which is made to be slow
+
+	current atomic.Pointer[lock]
+
+	mu    sync.Mutex // held over a whole reload
+	since time.Time
+	fault string
+
+	knownMu sync.Mutex
+	known   map[[32]byte]bool // log-ins that were good, at most maxKnown
+}
+
+// OpenGate reads the file for the first time. There is no last good one to stand
+// on, so a bad one is an error.
+func OpenGate(path string, log *zap.Logger) (*Gate, error) {
+	g := &Gate{
+		path: path, log: log.Named("admin"), watch: watch.DefaultOptions(), tries: auth.NewTries(), turn: make(chan struct{}, 1),
+		since: time.Now(), known: map[[32]byte]bool{},
+	}
+	first, err := readLock(path)
+	if err != nil {
+		return nil, fmt.Errorf("http.config.file: %w", err)
+	}
+	g.current.Store(first)
+	return g, nil
+}
+
+// TLS says whether the pages are served over TLS. That does not change while
+// running.
+func (g *Gate) TLS() bool { return g.current.Load().tls != nil }
+
+// Closed says whether the pages are kept from anybody.
+func (g *Gate) Closed() bool {
+	l := g.current.Load()
+	return len(l.users) > 0 || l.tls != nil && l.tls.ClientAuth >= tls.RequireAndVerifyClientCert
+}
+
+// Fault is why the files are not usable that are there now; "" when they are.
+func (g *Gate) Fault() string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.fault
+}
+
+var errToggled = errors.New("TLS cannot be turned on or off while running (a restart does it)")
+
+// Reload reads the files again and puts them in force if they are good. The line
+// says what became of it, the error that it is not good.
+func (g *Gate) Reload(trigger string) (line string, err error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	next, err := readLock(g.path)
+	held := g.current.Load()
+	if err == nil && (next.tls == nil) != (held.tls == nil) {
+		err = errToggled
+	}
+	g.fault = ""
+	switch {
+	case err != nil:
+		g.fault = err.Error()
+		g.log.Error("http config not reloaded, the last good one stays in force", zap.String("trigger", trigger), zap.String("file", g.path),
+			zap.Error(err), zap.Time("in_force_since", g.since.UTC()))
+		return "", fmt.Errorf("http config not reloaded, the last good one stays in force: %w", err)
+	case next.sum == held.sum:
+		g.log.Debug("http config unchanged", zap.String("trigger", trigger))
+		return "http config unchanged", nil
+	}
+	g.current.Store(next)
+	g.since = time.Now()
+	g.log.Info("http config reloaded", zap.String("trigger", trigger), zap.String("file", g.path), zap.Bool("tls", next.tls != nil), zap.Int("users", len(next.users)))
+	return fmt.Sprintf("http config reloaded: %d users", len(next.users)), nil
+}
+
+// run follows the files until the context ends.
+func (g *Gate) run(ctx context.Context) {
+	for ctx.Err() == nil {
+		g.follow(ctx, g.current.Load().files)
+	}
+}
+
+// follow watches some files until others are in force.
+func (g *Gate) follow(ctx context.Context, files []string) {
+	var own sync.WaitGroup
+	defer own.Wait()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	changed := make(chan string)
+	for _, file := range files {
+		w := watch.New(file, g.watch)
+		own.Go(func() { w.Run(ctx) })
+		own.Go(func() { pass(ctx, w.C(), changed) })
+	}
+	for {
+		select {
+		case trigger := <-changed:
+			before := g.current.Load()
+			if _, err := g.Reload(trigger); err == nil && g.current.Load() != before {
+				return // it may name other files
+			}
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func pass(ctx context.Context, events <-chan watch.Event, changed chan<- string) {
+	for {
+		select {
+		case e := <-events:
+			select {
+			case changed <- e.Trigger:
+			case <-ctx.Done():
+				return
+			}
+		case <-ctx.Done():
+			return
+		}
+	}
+}

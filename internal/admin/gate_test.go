@@ -1,0 +1,318 @@
+package admin
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
+	"golang.org/x/crypto/bcrypt"
+
+	"kaasd/internal/certificate/certificatetest"
+)
+
+// hashed is a line of basic_auth_users.
+func hashed(t *testing.T, user, password string) string {
+	t.Helper()
+	hash, err := bcrypt.GenerateFromPassword([]byte(password), bcrypt.MinCost)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprintf("  %s: '%s'\n", user, hash)
+}
+
+// gateFile writes an http.config.file.
+func gateFile(t *testing.T, content string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "web.yml")
+	put(t, path, content)
+	return path
+}
+
+func put(t *testing.T, path, content string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func mustOpen(t *testing.T, path string, log *zap.Logger) *Gate {
+	t.Helper()
+	g, err := OpenGate(path, log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+// visit asks for a page with a user and a password, "" being none.
+func visit(g *Gate, method, target, user, password string) *httptest.ResponseRecorder {
+	w := httptest.NewRecorder()
+	r := httptest.NewRequest(method, target, nil)
+	if user != "" {
+		r.SetBasicAuth(user, password)
+	}
+	New(Options{Gate: g, Lifecycle: true}, house(), zap.NewNop()).ServeHTTP(w, r)
+	return w
+}
+
+func TestPasswords(t *testing.T) {
+	g := mustOpen(t, gateFile(t, "basic_auth_users:\n"+hashed(t, "prom", "right")), zap.NewNop())
+	for _, c := range []struct {
+		method, target, user, password string
+		want                           int
+	}{
+		{"GET", "/metrics", "", "", 401},
+		{"GET", "/metrics", "prom", "wrong", 401},
+		{"GET", "/metrics", "prom", "", 401},
+		{"GET", "/metrics", "other", "right", 401},
+		{"GET", "/metrics", "prom", "right", 200},
+		{"GET", "/metrics", "prom", "right", 200},
+		{"GET", "/", "", "", 401},
+		{"GET", "/nowhere", "", "", 401},
+		{"POST", "/-/reload", "", "", 401},
+		{"POST", "/-/reload", "prom", "right", 200},
+		{"GET", "/readyz", "", "", 200},
+		{"HEAD", "/livez", "", "", 200},
+		{"GET", "/healthz", "", "", 200},
+		{"GET", "/readyz?verbose", "", "", 401},
+		{"POST", "/readyz", "", "", 401},
+		{"GET", "/readyz/", "", "", 401},
+	} {
+		w := visit(g, c.method, c.target, c.user, c.password)
+		if w.Code != c.want {
+			t.Errorf("%s %s as %q: got %d, want %d", c.method, c.target, c.user, w.Code, c.want)
+		}
+		if asks := w.Header().Get("WWW-Authenticate") != ""; asks != (c.want == 401) {
+			t.Errorf("%s %s as %q asks for a password: %v", c.method, c.target, c.user, asks)
+		}
+	}
+	if !g.Closed() || g.TLS() {
+		t.Errorf("closed %v, TLS %v", g.Closed(), g.TLS())
+	}
+}
+
+// Passwords cannot be guessed by trying, and the log holds none that was tried.
+func TestTooManyPasswords(t *testing.T) {
+	core, lines := observer.New(zap.DebugLevel)
+	g := mustOpen(t, gateFile(t, "basic_auth_users:\n"+hashed(t, "prom", "right")+hashed(t, "other", "right")), zap.New(core))
+	for range 20 {
+		if w := visit(g, "GET", "/", "prom", "hunter2"); w.Code != 401 {
+			t.Fatalf("got %d", w.Code)
+		}
+	}
+	visit(g, "GET", "/", "hunter2", "x")
+	if w := visit(g, "GET", "/", "prom", "right"); w.Code != 429 || w.Header().Get("Retry-After") == "" {
+		t.Errorf("after twenty failures: %d", w.Code)
+	}
+	if w := visit(g, "GET", "/", "other", "right"); w.Code != 200 {
+		t.Errorf("another user: %d", w.Code)
+	}
+	told := lines.FilterMessage("http log-in failed").All()
+	if len(told) != 1 || told[0].ContextMap()["user"] != "prom" {
+		t.Errorf("told: %v", told)
+	}
+	for _, line := range lines.All() {
+		if strings.Contains(fmt.Sprint(line.Message, line.ContextMap()), "hunter2") {
+			t.Errorf("a password was logged: %v", line)
+		}
+	}
+}
+
+// What is not good is refused at the start, and what it says holds no secret.
+func TestGateFilesThatAreRefused(t *testing.T) {
+	for _, c := range []struct{ name, content, want string }{
+		{"unknown key", "basic_auth: {}\n", "basic_auth"},
+		{"not a map", "- a\n", "web.yml"},
+		{"a readable password", "basic_auth_users:\n  prom: hunter2-hunter2\n", "web.yml"},
+		{"no key", "tls_server_config:\n  cert_file: a.pem\n", "missing"},
+		{"no certificate", "tls_server_config:\n  cert_file: a.pem\n  key_file: b.pem\n", "a.pem"},
+		{"a header that may not be set", "http_server_config:\n  headers:\n    Set-Cookie: a\n", "Set-Cookie"},
+		{"a limit of its own", "rate_limit:\n  burst: 5\n  interval: 1s\n", "rate_limit"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := OpenGate(gateFile(t, c.content), zap.NewNop())
+			if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "hunter2") {
+				t.Errorf("got %v, want %q", err, c.want)
+			}
+		})
+	}
+	if _, err := OpenGate(filepath.Join(t.TempDir(), "web.yml"), zap.NewNop()); err == nil {
+		t.Error("a file that is not there was read")
+	}
+}
+
+// Nothing at all is a file too: the pages are open, as they are without one.
+func TestEmptyGateFile(t *testing.T) {
+	g := mustOpen(t, gateFile(t, ""), zap.NewNop())
+	if w := visit(g, "GET", "/", "", ""); w.Code != 200 || g.Closed() {
+		t.Errorf("got %d, closed %v", w.Code, g.Closed())
+	}
+}
+
+// A password that was changed is not good any more, although it was a moment
+// ago; a bad file changes nothing.
+func TestGateReloads(t *testing.T) {
+	path := gateFile(t, "basic_auth_users:\n"+hashed(t, "prom", "old"))
+	g := mustOpen(t, path, zap.NewNop())
+	expect := func(old, fresh int) {
+		t.Helper()
+		if got := visit(g, "GET", "/", "prom", "old").Code; got != old {
+			t.Errorf("the old password: %d", got)
+		}
+		if got := visit(g, "GET", "/", "prom", "new").Code; got != fresh {
+			t.Errorf("the new password: %d", got)
+		}
+	}
+	expect(200, 401)
+	put(t, path, "basic_auth_users:\n  prom: x\n")
+	if line, err := g.Reload("signal"); err == nil || g.Fault() == "" {
+		t.Errorf("a bad file: %q, fault %q", line, g.Fault())
+	}
+	expect(200, 401)
+	put(t, path, "basic_auth_users:\n"+hashed(t, "prom", "new")+"http_server_config:\n  headers:\n    Strict-Transport-Security: max-age=1\n")
+	if line, err := g.Reload("signal"); err != nil || line != "http config reloaded: 1 users" || g.Fault() != "" {
+		t.Errorf("got %q, %v, fault %q", line, err, g.Fault())
+	}
+	expect(401, 200)
+	if got := visit(g, "GET", "/", "prom", "new").Header().Get("Strict-Transport-Security"); got != "max-age=1" {
+		t.Errorf("the header is %q", got)
+	}
+	if line, err := g.Reload("signal"); err != nil || line != "http config unchanged" {
+		t.Errorf("got %q, %v", line, err)
+	}
+}
+
+// A browser that another site's page sends is told no, whatever it may know.
+func TestOtherSitesAskForNothing(t *testing.T) {
+	s := New(Options{Lifecycle: true}, house(), zap.NewNop())
+	for origin, want := range map[string]int{"": 200, "http://example.com": 200, "http://evil.example": 403, "null": 403} {
+		r := httptest.NewRequest("POST", "http://example.com/-/reload", nil)
+		if origin != "" {
+			r.Header.Set("Origin", origin)
+		}
+		w := httptest.NewRecorder()
+		s.ServeHTTP(w, r)
+		if w.Code != want {
+			t.Errorf("from %q: got %d, want %d", origin, w.Code, want)
+		}
+	}
+}
+
+func TestStrictHeaders(t *testing.T) {
+	for _, target := range []string{"/", "/metrics", "/v1/status", "/nowhere", "/-/reload"} {
+		r := ask(t, Options{}, house(), "GET", target)
+		for name, want := range strict {
+			if got := r.Header.Get(name); got != want {
+				t.Errorf("%s of %s is %q", name, target, got)
+			}
+		}
+		if r.Header.Get("Server") != "" || r.Header.Get("Set-Cookie") != "" {
+			t.Errorf("%s says too much: %v", target, r.Header)
+		}
+	}
+}
+
+// serving runs the pages on loopback behind a gate.
+func serving(t *testing.T, g *Gate) string {
+	t.Helper()
+	s := New(Options{Listen: "127.0.0.1:0", Gate: g}, house(), zap.NewNop())
+	if err := s.Listen(); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- s.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	return s.Addr().String()
+}
+
+// serial asks for a page over TLS on a connection of its own and gives the number
+// of the certificate that was shown.
+func serial(t *testing.T, address string, roots *x509.CertPool) (string, error) {
+	t.Helper()
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, ServerName: "localhost"}, DisableKeepAlives: true}}
+	resp, err := client.Get("https://" + address + "/livez")
+	if err != nil {
+		return "", err
+	}
+	defer resp.Body.Close()
+	return resp.TLS.PeerCertificates[0].SerialNumber.String(), nil
+}
+
+// Certificates change while the pages are served; a pair that does not fit
+// together stops nobody.
+func TestPagesOverTLS(t *testing.T) {
+	authority := certificatetest.NewAuthority(t, "pages")
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(authority.Cert)
+	dir := t.TempDir()
+	first, second := authority.Issue(t, pkix.Name{}, nil), authority.Issue(t, pkix.Name{}, nil)
+	first.Write(t, dir)
+	path := filepath.Join(dir, "web.yml")
+	put(t, path, "tls_server_config:\n  cert_file: tls.crt\n  key_file: tls.key\n")
+	g := mustOpen(t, path, zap.NewNop())
+	address := serving(t, g)
+	expect := func(want string) {
+		t.Helper()
+		if got, err := serial(t, address, roots); err != nil || got != want {
+			t.Errorf("got %s, %v, want %s", got, err, want)
+		}
+	}
+	expect(first.Serial().String())
+	put(t, filepath.Join(dir, "tls.crt"), string(second.Cert))
+	if _, err := g.Reload("signal"); err == nil {
+		t.Error("a certificate without its key was taken")
+	}
+	expect(first.Serial().String())
+	second.Write(t, dir)
+	if line, err := g.Reload("signal"); err != nil {
+		t.Errorf("%s: %v", line, err)
+	}
+	expect(second.Serial().String())
+	put(t, path, "")
+	if _, err := g.Reload("signal"); !errors.Is(err, errToggled) {
+		t.Errorf("TLS was turned off: %v", err)
+	}
+	expect(second.Serial().String())
+	resp, err := http.Get("http://" + address + "/livez")
+	if err == nil {
+		defer resp.Body.Close()
+		if resp.StatusCode != http.StatusBadRequest {
+			t.Errorf("in the clear: %d", resp.StatusCode)
+		}
+	}
+}
+
+// Only clients with a certificate come in where one is required.
+func TestPagesForCertificates(t *testing.T) {
+	authority := certificatetest.NewAuthority(t, "pages")
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(authority.Cert)
+	dir := t.TempDir()
+	authority.Issue(t, pkix.Name{}, nil).Write(t, dir)
+	put(t, filepath.Join(dir, "ca.crt"), string(authority.Cert))
+	path := filepath.Join(dir, "web.yml")
+	put(t, path, "tls_server_config:\n  cert_file: tls.crt\n  key_file: tls.key\n  client_ca_file: ca.crt\n  client_auth_type: RequireAndVerifyClientCert\n")
+	g := mustOpen(t, path, zap.NewNop())
+	if address := serving(t, g); !g.Closed() {
+		t.Errorf("%s is open", address)
+	} else if got, err := serial(t, address, roots); err == nil {
+		t.Errorf("got in, and was shown %s", got)
+	}
+}

@@ -1,0 +1,148 @@
+package admin
+
+import (
+	"bytes"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+
+	"github.com/prometheus/exporter-toolkit/web"
+	"go.yaml.in/yaml/v3"
+	"golang.org/x/crypto/bcrypt"
+
+	"kaasd/internal/watch"
+)
+
+// lock is the content of one good file and of those that it names. It is shared
+// and must not be changed.
+type lock struct {
+	sum     [sha256.Size]byte // of all content
+	files   []string          // the file itself first
+	tls     *tls.Config       // nil: pages are served in the clear
+	headers map[string]string
+	users   map[string][]byte // bcrypt hashes of passwords; none: no password is asked for
+	nobody  []byte            // a hash that no password has, as slow as those of users
+}
+
+// lockBytes is above the size of any file that is meant.
+const lockBytes = 1 << 20
+
+// readLock reads a file in the format of exporter-toolkit, whose own check it has
+// passed.
+func readLock(path string) (*lock, error) {
+	content, err := watch.Read(path, lockBytes)
+	if err != nil {
+		return nil, err
+	}
+	if err := web.Validate(path); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	c, err := decodeLock(path, content)
+	if err != nil {
+		return nil, err
+	}
+	l := &lock{headers: c.HTTPConfig.Header, users: map[string][]byte{}}
+	if err := l.take(path, content, c); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return l, nil
+}
+
+// decodeLock reads the document, with the defaults of exporter-toolkit.
+func decodeLock(path string, content []byte) (*web.Config, error) {
+	c := &web.Config{TLSConfig: web.TLSConfig{MinVersion: tls.VersionTLS12, MaxVersion: tls.VersionTLS13}}
+	dec := yaml.NewDecoder(bytes.NewReader(content))
+	dec.KnownFields(true)
+	if err := dec.Decode(c); err != nil && !errors.Is(err, io.EOF) { // nothing at all is a document
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	c.TLSConfig.SetDirectory(filepath.Dir(path))
+	return c, nil
+}
+
+func (l *lock) take(path string, content []byte, c *web.Config) error {
+	if c.RateLimiterConfig != (web.RateLimiterConfig{}) {
+		return errors.New("rate_limit is not known here: failed log-ins are limited by themselves")
+	}
+	h := sha256.New()
+	h.Write(content)
+	l.files = []string{path}
+	for _, file := range []string{c.TLSConfig.TLSCertPath, c.TLSConfig.TLSKeyPath, c.TLSConfig.ClientCAs} {
+		if file == "" {
+			continue
+		}
+		bytes, err := watch.Read(file, lockBytes)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(h, "%d ", len(bytes))
+		h.Write(bytes)
+		l.files = append(l.files, file)
+	}
+	h.Sum(l.sum[:0])
+	if c.TLSConfig.IsEnabled() {
+		if err := l.encrypt(&c.TLSConfig); err != nil {
+			return err
+		}
+	}
+	return l.enroll(c)
+}
+
+// Certificate is what the pages show that are served with an http.config.file; nil
+// where they are served in the clear.
+func Certificate(path string) (*x509.Certificate, error) {
+	content, err := watch.Read(path, lockBytes)
+	if err != nil {
+		return nil, err
+	}
+	c, err := decodeLock(path, content)
+	if err != nil || !c.TLSConfig.IsEnabled() {
+		return nil, err
+	}
+	var l lock
+	if err := l.encrypt(&c.TLSConfig); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return x509.ParseCertificate(l.tls.Certificates[0].Certificate[0])
+}
+
+// encrypt makes the configuration of handshakes. The certificate is held, not
+// read again by each of them: half of a new one would stop all.
+func (l *lock) encrypt(c *web.TLSConfig) error {
+	config, err := web.ConfigToTLSConfig(c)
+	if err != nil {
+		return err
+	}
+	pair, err := config.GetCertificate(nil)
+	if err != nil {
+		return err
+	}
+	config.Certificates, config.GetCertificate = []tls.Certificate{*pair}, nil
+	l.tls = config
+	return nil
+}
+
+// enroll takes the users, and makes the hash of nobody as slow as the slowest of
+// theirs.
+func (l *lock) enroll(c *web.Config) error {
+	slowest := bcrypt.MinCost
+	for name, hash := range c.Users {
+		cost, err := bcrypt.Cost([]byte(hash))
+		if err != nil {
+			return fmt.Errorf("basic_auth_users: the password of %q is no bcrypt hash", name)
+		}
+		slowest = max(slowest, cost)
+		l.users[name] = []byte(hash)
+	}
+	if len(l.users) == 0 {
+		return nil
+	}
+	var err error
+	l.nobody, err = bcrypt.GenerateFromPassword([]byte(rand.Text()), slowest)
+	return err
+}

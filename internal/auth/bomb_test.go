@@ -1,0 +1,44 @@
+package auth
+
+import (
+	"bytes"
+	"runtime"
+	"strings"
+	"testing"
+
+	"kaasd/internal/kafka"
+)
+
+// Whatever the largest token holds, taking it apart makes no more memory than a
+// few times its size.
+func TestTokensMakeLittleMemory(t *testing.T) {
+	const size = 512 << 10
+	secrets := users{"n": "p"}
+	for _, mechanism := range []string{Plain, ScramSHA256, ScramSHA512} {
+		for name, token := range map[string][]byte{
+			"zeros":      make([]byte, size),
+			"a name":     []byte("\x00" + strings.Repeat("n", size) + "\x00p"),
+			"a password": []byte("\x00n\x00" + strings.Repeat("p", size)),
+			"commas":     bytes.Repeat([]byte(","), size),
+			"attributes": []byte("n,,n=a,r=b" + strings.Repeat(",x=", size/3)),
+			"escapes":    []byte("n,,n=" + strings.Repeat("=2C", size/3) + ",r=b"),
+			"equals":     []byte("n,,n=" + strings.Repeat("=", size) + ",r=b"),
+			"a nonce":    []byte("n,,n=a,r=" + strings.Repeat("r", size)),
+		} {
+			e, err := NewExchange(mechanism, secrets, Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			_, done, err := e.Step(token)
+			runtime.ReadMemStats(&after)
+			if cost := after.TotalAlloc - before.TotalAlloc; cost > 8*size {
+				t.Errorf("%s, %s: %d bytes made of %d", mechanism, name, cost, len(token))
+			}
+			if done || err != nil && kafka.CodeOf(err) != kafka.SASLAuthenticationFailed {
+				t.Errorf("%s, %s: done %t, %v", mechanism, name, done, err)
+			}
+		}
+	}
+}

@@ -1,0 +1,58 @@
+package server
+
+import (
+	"net"
+	"sync/atomic"
+	"time"
+)
+
+// wire is the socket below TLS. A write that runs into its deadline spoils a TLS
+// connection for good, so deadlines that fire while the peer still takes bytes
+// are dealt with here, where outlet does it on a plain connection.
+type wire struct {
+	net.Conn
+	conn  *conn
+	heard bool        // a byte has come; before the handshake ends only its goroutine asks
+	turns turns       // for what a handshake calculates; nil once it has ended
+	taken bool        // a turn
+	last  atomic.Bool // only the end of TLS is written from now on: nobody waits long for it
+}
+
+// Read notes that there was something. What a handshake calculates of it takes a
+// turn, which ends where it reads again.
+func (w *wire) Read(p []byte) (int, error) {
+	w.passTurn()
+	n, err := w.Conn.Read(p)
+	w.heard = w.heard || n > 0
+	if n > 0 && w.turns != nil {
+		w.turns <- struct{}{}
+		w.taken = true
+	}
+	return n, err
+}
+
+func (w *wire) passTurn() {
+	if w.taken {
+		w.taken = false
+		<-w.turns
+	}
+}
+
+// Write sends all of p, as long as the peer takes bytes.
+func (w *wire) Write(p []byte) (int, error) {
+	if w.last.Load() {
+		w.Conn.SetWriteDeadline(time.Now().Add(lingerTime))
+		return w.Conn.Write(p)
+	}
+	progress, sent := time.Now(), 0
+	for {
+		n, err := w.Conn.Write(p[sent:])
+		sent += n
+		if err == nil {
+			return sent, nil
+		}
+		if err := w.conn.goOn(err, n > 0, &progress); err != nil {
+			return sent, err
+		}
+	}
+}

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// outcome is an attack, on both.
+type outcome struct {
+	attack
+	sink, broker figures
+}
+
+// report collects outcomes and holds them against what is allowed.
+type report struct {
+	options
+	perConnection int64 // bytes, by the first attack
+	faults        []error
+}
+
+// add prints a row.
+func (r *report) add(o outcome) {
+	if r.perConnection == 0 {
+		r.heading(o)
+	}
+	ours, theirs := o.broker.waits.percentile(99), o.sink.waits.percentile(99)
+	beyond := o.broker.grown - o.broker.held*r.perConnection
+	fmt.Printf("| %s | %s | %d, %d closed | %d | %s | %s | %.1f | %d | %d | %s; counted: %s |\n", o.name, o.does, o.broker.tries, o.broker.closed,
+		o.broker.held, milliseconds(ours), milliseconds(theirs), float64(ours)/float64(theirs), o.broker.grown>>20, beyond>>20, o.refuses, counted(o.broker.refusals))
+	if float64(ours) > r.times*float64(theirs) {
+		r.faults = append(r.faults, fmt.Errorf("%s: the 99th percentile of the steady client is %v, that beside the sink %v", o.name, ours, theirs))
+	}
+	if beyond > r.memory {
+		r.faults = append(r.faults, fmt.Errorf("%s: %d MB of resident memory beyond the connections", o.name, beyond>>20))
+	}
+}
+
+// heading prints what a connection costs, which the outcome of silence tells.
+func (r *report) heading(o outcome) {
+	r.perConnection = estimate
+	if o.name == "silence" && o.broker.held > 0 {
+		r.perConnection = o.broker.grown / o.broker.held
+		fmt.Printf("%d connections that say nothing: %d bytes of resident memory for each\n\n", o.broker.held, r.perConnection)
+	}
+	fmt.Println("| attack | what it does | connections | held at once | p99 beside kaasd | beside the sink | ratio | memory grew, MB | beyond the connections, MB | what refuses |")
+	fmt.Println("|---|---|---|---|---|---|---|---|---|---|")
+}
+
+// estimate is what a connection costs, in bytes, where silence is not among
+// the attacks.
+const estimate = 6 << 10
+
+func milliseconds(d time.Duration) string {
+	return fmt.Sprintf("%.2f ms", float64(d)/float64(time.Millisecond))
+}
+
+// counted puts the refusals in a line.
+func counted(refusals map[string]float64) string {
+	if len(refusals) == 0 {
+		return "nothing"
+	}
+	var all []string
+	for _, name := range slices.Sorted(maps.Keys(refusals)) {
+		all = append(all, fmt.Sprintf("%s %.0f", name, refusals[name]))
+	}
+	return strings.Join(all, ", ")
+}
+
+func (r *report) judge() error { return errors.Join(r.faults...) }
