@@ -29,9 +29,6 @@ func (s *session) Admit(size int, head []byte) (server.Mute, error) {
 	if err := s.judge(size, key, ok); err != nil {
 		return nil, err
 	}
-	if err := s.meet(); err != nil {
-		return nil, err
-	}
 	if ok && s.Established() {
 		if mute := s.join(key, version, head); mute != nil {
 			return s.hold(mute), nil // a nil *Mute is not a nil Mute
@@ -65,6 +62,9 @@ func (s *session) Serve(ctx context.Context, r *server.Request) (answer server.A
 		return s.rawToken(r.Frame), nil
 	}
 	defer s.forget()
+	if err := s.meet(); err != nil {
+		return server.Answer{}, err
+	}
 	key, version, ok := codec.PeekKey(r.Frame)
 	if !ok {
 		return server.Answer{}, fmt.Errorf("a frame of %d bytes holds no request header", len(r.Frame))

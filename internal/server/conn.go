@@ -48,6 +48,8 @@ type conn struct {
 	cancel  context.CancelCauseFunc
 	session atomic.Pointer[Session]
 	parked  atomic.Pointer[context.CancelFunc] // ends the wait of a parked request
+	serving atomic.Bool                        // a request is being answered
+	ending  atomic.Bool                        // closed after the answer in flight
 	still   atomic.Bool                        // not reading: the lookout watches the peer
 	watched bool                               // by hangups; set before the first still
 	gone    atomic.Bool                        // hangups has heard the peer go
@@ -108,6 +110,10 @@ func (c *conn) serveAll() (err error) {
 		if err != nil {
 			return err
 		}
+		if c.ending.Load() {
+			f.free()
+			return errEnded
+		}
 		if err := c.answer(session, bytes, f); err != nil {
 			return err
 		}
@@ -119,7 +125,7 @@ func (c *conn) close(why error) {
 	c.outbox.flush() // what is outstanding still goes out
 	if cause := context.Cause(c.context); cause != nil {
 		why = cause
-	} else if errors.Is(why, errStopping) || errors.Is(why, errFinished) {
+	} else if errors.Is(why, errStopping) || errors.Is(why, errFinished) || errors.Is(why, errEnded) {
 		c.linger()
 	}
 	c.cancel(why)
@@ -189,10 +195,27 @@ func (c *conn) abort(why error) {
 	c.socket.Close() // TLS would send its end first, and wait for a peer that takes nothing
 }
 
+// dismissTime is how long the answer in flight may take of a connection that is
+// closed for who it belongs to.
+const dismissTime = 900 * time.Millisecond
+
+// dismiss ends the connection: at once where it works on no answer, else after
+// that, and after what waits for commits.
+func (c *conn) dismiss() {
+	c.ending.Store(true)
+	if c.serving.Load() && !c.still.Load() || c.outbox.pending() {
+		time.AfterFunc(dismissTime, func() { c.abort(errEnded) })
+		return
+	}
+	c.abort(errEnded)
+}
+
 func (c *conn) stopping() bool { return c.server.stopped.Load() != nil }
 
 // answer serves one frame and sees its answer on the way.
 func (c *conn) answer(session Session, bytes []byte, f *frame) error {
+	c.serving.Store(true)
+	defer c.serving.Store(false)
 	if !isProduce(bytes) {
 		if err := c.outbox.flush(); err != nil {
 			f.free()

@@ -210,6 +210,47 @@ func TestCloseSessions(t *testing.T) {
 	})
 }
 
+// TestCloseSessionsAfterTheAnswer: the answer in flight still arrives, and no
+// request after it is served; one that takes too long is cut.
+func TestCloseSessionsAfterTheAnswer(t *testing.T) {
+	bubble(t, testOptions(), &handler{}, func(t *testing.T, r *rig) {
+		h := newEverything()
+		short := h.serve
+		h.serve = func(ctx context.Context, q *Request) (Answer, error) {
+			if string(q.Frame[2:]) == "brief" {
+				time.Sleep(time.Second / 4)
+				h.finished.Add(1)
+			}
+			return short(ctx, q)
+		}
+		r.handler = h
+		brief, stuck, committing := r.pipe(), r.pipe(), r.pipe()
+		brief.send(append(framed([]byte("\x00\x03brief")), framed([]byte("\x00\x03brief"))...))
+		stuck.send(framed([]byte("\x00\x03stuck")))
+		committing.send(produceFrame("commit"))
+		synctest.Wait()
+		began := time.Now()
+		r.CloseSessions(func(Session) bool { return true })
+		go func() { time.Sleep(time.Second / 2); h.commit <- nil }()
+		if got := string(brief.receive()[2:]); got != "brief" {
+			t.Errorf("got %q, want the answer in flight", got)
+		}
+		if got := string(committing.receive()[2:]); got != "commit" {
+			t.Errorf("got %q, want the answer that waited for its commit", got)
+		}
+		brief.closed()
+		stuck.closed()
+		committing.closed()
+		if took := time.Since(began); took > time.Second {
+			t.Errorf("closed after %v", took)
+		}
+		synctest.Wait()
+		if got := h.finished.Load(); got != 1 {
+			t.Errorf("%d requests were served, want the one in flight", got)
+		}
+	})
+}
+
 func TestConnectionAfterTheStopIsRefused(t *testing.T) {
 	bubble(t, testOptions(), &handler{serve: echo}, func(t *testing.T, r *rig) {
 		r.end()

@@ -41,8 +41,11 @@ func badFramef(format string, args ...any) error {
 // next reads one frame. Its bytes lie in the read buffer, or in memory of the
 // frame that comes with them.
 func (c *conn) next(session Session) ([]byte, *frame, error) {
-	if c.stopping() {
+	switch {
+	case c.stopping():
 		return nil, nil, errStopping
+	case c.ending.Load():
+		return nil, nil, errEnded
 	}
 	limit, late := c.patience(session)
 	c.until(limit)

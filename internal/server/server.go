@@ -224,13 +224,13 @@ func (s *Server) drain() error {
 	return fmt.Errorf("%d connections were not finished within %v and were cut", len(left), s.options.DrainTimeout)
 }
 
-// CloseSessions closes the connections whose session matches, without an
-// answer to what they have in progress. match is called while the sessions
-// serve.
+// CloseSessions closes the connections whose session matches, within a second:
+// at once, or after the answer that is being worked on. What is parked or muted
+// gets none. match is called while the sessions serve.
 func (s *Server) CloseSessions(match func(Session) bool) {
 	for _, c := range s.connections() {
 		if session := c.session.Load(); session != nil && match(*session) {
-			c.abort(errEnded)
+			c.dismiss()
 		}
 	}
 }
