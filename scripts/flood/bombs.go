@@ -74,11 +74,11 @@ func bombsBefore(c *crew) {
 // bombs adds bodies that decode to as much as the bytes they have allow.
 func bombs(c *crew) {
 	c.throw(48, c.plain, small())
-	const size = 32 << 20
+	const large, size = 32 << 20, 7 << 20 // of Produce, and of what is let in of others
 	count := binary.BigEndian.AppendUint32(nil, size)
 	c.throw(16, c.plain, [][]byte{
+		sized(head(kafka.KeyProduce, 3), []byte{0xff, 0xff, 0, 1, 0, 0, 0, 0}, binary.BigEndian.AppendUint32(nil, large), make([]byte, large)),
 		sized(head(kafka.KeyCreateTopics, 2), count, make([]byte, size)),
-		sized(head(kafka.KeyProduce, 3), []byte{0xff, 0xff, 0, 1, 0, 0, 0, 0}, count, make([]byte, size)),
 		sized(head(kafka.KeyMetadata, 1), count, make([]byte, size)),
 		sized(head(kafka.KeyDescribeConfigs, 1), count, make([]byte, size)),
 		sized(head(kafka.KeyDescribeClientQuotas, 1), []byte{0}, binary.AppendUvarint(nil, size), bytes.Repeat([]byte{1}, size)),
