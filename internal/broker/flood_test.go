@@ -194,12 +194,18 @@ func TestLargeBombsAfterTheLogin(t *testing.T) {
 	b := brokertest.Start(t)
 	client := newBeside(t, b)
 	const bytes = 7 << 20 // of 8 that are let in
-	count := binary.BigEndian.AppendUint32(nil, bytes)
+	// As many elements as there are bytes, and as many as the bytes are enough for.
+	zeros := func(head []byte, each uint32) []byte {
+		return sized(head, binary.BigEndian.AppendUint32(nil, bytes/each), make([]byte, bytes))
+	}
 	for name, frame := range map[string][]byte{
-		"CreateTopics":         sized(header(19, 2), count, make([]byte, bytes)),
-		"Produce":              sized(header(0, 3), []byte{0xff, 0xff, 0, 1, 0, 0, 0, 0}, count, make([]byte, bytes)),
-		"Metadata":             sized(header(3, 1), count, make([]byte, bytes)),
-		"DescribeConfigs":      sized(header(32, 1), count, make([]byte, bytes)),
+		"topics":               zeros(header(19, 2), 1),
+		"topics that fit":      zeros(header(19, 2), 16),
+		"batches":              zeros(append(header(0, 3), 0xff, 0xff, 0, 1, 0, 0, 0, 0), 1),
+		"batches that fit":     zeros(append(header(0, 3), 0xff, 0xff, 0, 1, 0, 0, 0, 0), 6),
+		"names":                zeros(header(3, 1), 1),
+		"names that fit":       zeros(header(3, 1), 2),
+		"resources that fit":   zeros(header(32, 1), 7),
 		"DescribeClientQuotas": sized(header(48, 1), []byte{0}, binary.AppendUvarint(nil, bytes), slices.Repeat([]byte{1}, bytes)),
 	} {
 		t.Run(name, func(t *testing.T) {
