@@ -1,7 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -31,7 +33,7 @@ type clientFlags struct {
 func (f *clientFlags) add(c *cobra.Command) {
 	c.Flags().StringVar(&f.bootstrap, "bootstrap-server", "", "the cluster to ask, host:port (KAASD_BOOTSTRAP_SERVER; localhost:9092)")
 	c.Flags().StringVar(&f.commandConfig, "command-config", "", "a file of Kafka client properties")
-	c.Flags().StringVar(&f.saslUser, "sasl-user", "", "log in as this user, over SCRAM-SHA-512 where the broker has it")
+	c.Flags().StringVar(&f.saslUser, "sasl-user", "", "log in as this user, by whichever of SCRAM-SHA-512, SCRAM-SHA-256 and (over TLS) PLAIN knows it")
 	c.Flags().StringVar(&f.saslPasswordFile, "sasl-password-file", "", "the file that holds the password")
 	c.Flags().StringVar(&f.tlsCA, "tls-ca", "", "speak TLS and trust the certificates in this PEM file")
 }
@@ -42,12 +44,32 @@ type remote struct {
 	address string // for messages
 }
 
-// connect reaches the cluster, or says why not.
+// connect reaches the cluster, or says why not. Of several ways to log in each is
+// tried in turn: a broker that offers one may know the user by another.
 func (a *app) connect(ctx context.Context, f *clientFlags) (*remote, error) {
-	opts, address, err := f.options(a.variables())
+	opts, mechanisms, address, err := f.options(a.variables())
 	if err != nil {
 		return nil, err
 	}
+	if len(mechanisms) == 0 {
+		return connectBy(ctx, opts, address)
+	}
+	var refused, unsupported error // what is said of the user is told, rather than of a mechanism
+	for _, m := range mechanisms {
+		r, err := connectBy(ctx, append(slices.Clone(opts), kgo.SASL(m)), address)
+		switch {
+		case errors.Is(err, kerr.SaslAuthenticationFailed):
+			refused = cmp.Or(refused, err)
+		case errors.Is(err, kerr.UnsupportedSaslMechanism):
+			unsupported = cmp.Or(unsupported, err)
+		default:
+			return r, err
+		}
+	}
+	return nil, cmp.Or(refused, unsupported)
+}
+
+func connectBy(ctx context.Context, opts []kgo.Opt, address string) (*remote, error) {
 	client, err := kgo.NewClient(opts...)
 	if err != nil {
 		return nil, usagef("%s: %w", address, err)
@@ -134,8 +156,17 @@ func refusedWith(address, what string, err error, detail string) error {
 	if errors.As(err, &e) {
 		name, detail = e.Message, orElse(detail, e.Description)
 	}
-	return exitWith(exitRefused, "%s refused %s: %s: %s%s", address, what, name, detail, wayOut[name])
+	return &exitError{exitRefused, &reworded{fmt.Sprintf("%s refused %s: %s: %s%s", address, what, name, detail, wayOut[name]), err}}
 }
+
+// reworded is an error in words of our own.
+type reworded struct {
+	words string
+	cause error
+}
+
+func (e *reworded) Error() string { return e.words }
+func (e *reworded) Unwrap() error { return e.cause }
 
 // wayOut is what helps against a refusal whose words do not say so, by the name
 // of its code.
@@ -153,17 +184,16 @@ func failure(address, what string, err error) error {
 }
 
 // options turns flags, variable and properties file into those of the client.
-func (f *clientFlags) options(variables map[string]string) ([]kgo.Opt, string, error) {
+func (f *clientFlags) options(variables map[string]string) (_ []kgo.Opt, mechanisms []sasl.Mechanism, address string, err error) {
 	properties := map[string]string{}
 	if f.commandConfig != "" {
-		var err error
 		if properties, err = readProperties(f.commandConfig); err != nil {
-			return nil, "", err
+			return nil, nil, "", err
 		}
 	}
-	address, err := f.address(variables["KAASD_BOOTSTRAP_SERVER"], properties["bootstrap.servers"])
+	address, err = f.address(variables["KAASD_BOOTSTRAP_SERVER"], properties["bootstrap.servers"])
 	if err != nil {
-		return nil, "", err
+		return nil, nil, "", err
 	}
 	opts := []kgo.Opt{
 		kgo.SeedBrokers(splitList(address, ",")...),
@@ -171,11 +201,14 @@ func (f *clientFlags) options(variables map[string]string) ([]kgo.Opt, string, e
 		kgo.RequestTimeoutOverhead(reachTimeout),
 		kgo.RetryTimeout(2 * reachTimeout),
 	}
-	security, err := f.security(properties)
+	config, mechanisms, err := f.security(properties)
 	if err != nil {
-		return nil, "", err
+		return nil, nil, "", err
 	}
-	return append(opts, security...), address, nil
+	if config != nil {
+		opts = append(opts, kgo.DialTLSConfig(config))
+	}
+	return opts, mechanisms, address, nil
 }
 
 // address is the first one that was named, by flag, variable or properties
@@ -210,29 +243,20 @@ func checkAddress(text string) error {
 	return nil
 }
 
-// security is TLS and log-in.
-func (f *clientFlags) security(properties map[string]string) ([]kgo.Opt, error) {
+// security is TLS, nil for none, and the ways to log in.
+func (f *clientFlags) security(properties map[string]string) (config *tls.Config, _ []sasl.Mechanism, err error) {
 	protocol := strings.ToUpper(orElse(properties["security.protocol"], "PLAINTEXT"))
 	if !slices.Contains(protocolNames, protocol) {
-		return nil, exitWith(exitInput, "%s: security.protocol: %q is not one of %s", f.commandConfig, protocol, strings.Join(protocolNames, ", "))
+		return nil, nil, exitWith(exitInput, "%s: security.protocol: %q is not one of %s", f.commandConfig, protocol, strings.Join(protocolNames, ", "))
 	}
-	var opts []kgo.Opt
 	secure := strings.HasSuffix(protocol, "SSL") || f.tlsCA != ""
 	if secure {
-		config, err := clientTLS(f.commandConfig, f.tlsCA, properties)
-		if err != nil {
-			return nil, err
+		if config, err = clientTLS(f.commandConfig, f.tlsCA, properties); err != nil {
+			return nil, nil, err
 		}
-		opts = append(opts, kgo.DialTLSConfig(config))
 	}
 	mechanisms, err := f.mechanisms(properties, strings.HasPrefix(protocol, "SASL"), secure)
-	if err != nil {
-		return nil, err
-	}
-	if len(mechanisms) > 0 {
-		opts = append(opts, kgo.SASL(mechanisms...))
-	}
-	return opts, nil
+	return config, mechanisms, err
 }
 
 // mechanisms are how to log in. A password goes out in the clear only where

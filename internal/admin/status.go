@@ -7,15 +7,16 @@ import (
 
 // Status is what runs here: the document of /v1/status.
 type Status struct {
-	Version     string      `json:"version"`
-	Started     time.Time   `json:"started"`
-	ClusterID   string      `json:"cluster_id"`
-	NodeID      int32       `json:"node_id"`
-	QuotaModel  string      `json:"quota_model"`
-	Listeners   []Listener  `json:"listeners"`
-	Data        Data        `json:"data"`
-	Credentials Credentials `json:"credentials"`
-	Counts      Counts      `json:"counts"`
+	Version      string        `json:"version"`
+	Started      time.Time     `json:"started"`
+	ClusterID    string        `json:"cluster_id"`
+	NodeID       int32         `json:"node_id"`
+	QuotaModel   string        `json:"quota_model"`
+	Listeners    []Listener    `json:"listeners"`
+	Data         Data          `json:"data"`
+	Credentials  Credentials   `json:"credentials"`
+	Certificates *Certificates `json:"certificates,omitempty"` // where a listener has TLS
+	Counts       Counts        `json:"counts"`
 }
 
 // Listener is where clients connect and what they are told.
@@ -41,6 +42,13 @@ type Credentials struct {
 	LastGood *time.Time `json:"last_good"`
 	LastTry  *time.Time `json:"last_try"`
 	Error    string     `json:"error"` // of the last try; empty: it was good
+}
+
+// Certificates is the state of the files of TLS listeners.
+type Certificates struct {
+	NotAfter     time.Time `json:"not_after"` // of the first that ends
+	InForceSince time.Time `json:"in_force_since"`
+	Error        string    `json:"error"` // of the last try; empty: it was good
 }
 
 // Counts are what a broker is full of.

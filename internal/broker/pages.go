@@ -84,6 +84,10 @@ func (b *Broker) status() admin.Status {
 		Credentials: credentialsPage(b.credentials.Status()),
 		Listeners:   []admin.Listener{},
 	}
+	if b.certificates != nil {
+		c := b.certificates.Status()
+		s.Certificates = &admin.Certificates{NotAfter: c.NotAfter.UTC(), InForceSince: c.InForce.UTC(), Error: c.Error}
+	}
 	if !b.opened.Load() {
 		return s
 	}

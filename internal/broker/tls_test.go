@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -19,6 +20,7 @@ import (
 	"go.uber.org/zap/zapcore"
 	"go.uber.org/zap/zaptest/observer"
 
+	"kaasd/internal/admin"
 	"kaasd/internal/auth"
 	"kaasd/internal/broker"
 	"kaasd/internal/broker/brokertest"
@@ -335,8 +337,49 @@ func TestMisfitsStayOut(t *testing.T) {
 	if status, body := page(t, b, "/readyz?verbose"); status != http.StatusOK || !strings.Contains(body, "the key is not that") {
 		t.Errorf("ready: %d %s", status, body)
 	}
+	if got := document[admin.Status](t, b, "/v1/status").Certificates; got == nil || !strings.Contains(got.Error, "the key is not that") || got.NotAfter.Before(time.Now()) {
+		t.Errorf("the status says %+v", got)
+	}
 	rewrite(t, n.path("tls.key"), string(next.Key))
 	eventually(t, "the other half", func() bool { return shown(t, b, n.client()) == next.Serial().String() })
+}
+
+// TestHandshakesWhileCertificatesChange: none fails, whatever the files hold at
+// the moment.
+func TestHandshakesWhileCertificatesChange(t *testing.T) {
+	n := newNotary(t)
+	b := brokertest.Start(t, n.listeners)
+	done := make(chan struct{})
+	var clients sync.WaitGroup
+	for range 4 {
+		config := n.client()
+		clients.Go(func() {
+			for {
+				select {
+				case <-done:
+					return
+				default:
+				}
+				p, err := dialTLS(t, b.SSL, config)
+				if err != nil {
+					t.Errorf("a handshake failed: %v", err)
+					return
+				}
+				p.Close()
+			}
+		})
+	}
+	var last certificatetest.Pair
+	for range 50 {
+		last = n.renew()
+		_, _ = b.ReloadFiles(credstore.TriggerSignal) // or the watch was faster, or in between
+	}
+	eventually(t, "the last pair is shown", func() bool { return shown(t, b, n.client()) == last.Serial().String() })
+	close(done)
+	clients.Wait()
+	if got := scrape(t, b).sum("kaasd_tls_handshakes_total", "result", "failure"); got != 0 {
+		t.Errorf("got %v failures", got)
+	}
 }
 
 // TestTicketsEndWithTheAuthority: a session is resumed while nothing changes; who

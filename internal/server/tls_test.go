@@ -292,6 +292,41 @@ func TestHandshakesAtATime(t *testing.T) {
 	})
 }
 
+// deaf is a connection that takes no byte.
+type deaf struct {
+	net.Conn
+	until chan struct{}
+}
+
+func (d *deaf) Read([]byte) (int, error) {
+	<-d.until
+	return 0, io.EOF
+}
+
+// TestWhoTakesNothingKeepsNoTurn: peers that send a hello and take no byte of the
+// answer leave the others their turns.
+func TestWhoTakesNothingKeepsNoTurn(t *testing.T) {
+	o, config := secret(t)
+	bubble(t, o, &handler{serve: echo}, func(t *testing.T, r *rig) {
+		var peers sync.WaitGroup
+		defer peers.Wait()
+		until := make(chan struct{})
+		defer close(until)
+		for range cap(r.turns) {
+			d := &deaf{r.pipe(), until}
+			peers.Go(func() { _ = tls.Client(d, config).Handshake() })
+			synctest.Wait()
+		}
+		began := time.Now()
+		c := r.pipe().encrypted(config)
+		c.send(framed([]byte("a")))
+		c.receive()
+		if took := time.Since(began); took != 0 {
+			t.Errorf("an answer after %v, want at once", took)
+		}
+	})
+}
+
 // TestHandshakesGiveTheirSeatsBack: whatever comes of them.
 func TestHandshakesGiveTheirSeatsBack(t *testing.T) {
 	o, config := secret(t)

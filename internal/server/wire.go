@@ -38,8 +38,10 @@ func (w *wire) passTurn() {
 	}
 }
 
-// Write sends all of p, as long as the peer takes bytes.
+// Write sends all of p, as long as the peer takes bytes. A turn ends here, since
+// one that takes none may keep us.
 func (w *wire) Write(p []byte) (int, error) {
+	w.passTurn()
 	if w.last.Load() {
 		w.Conn.SetWriteDeadline(time.Now().Add(lingerTime))
 		return w.Conn.Write(p)

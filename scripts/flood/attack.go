@@ -33,7 +33,7 @@ func attacks() []attack {
 		{name: "tls-hellos", does: "the first message of a handshake, as fast as it goes", refuses: "a part of the processors for all handshakes", tls: true, begin: hellos},
 		{name: "log-ins", does: "SCRAM with wrong passwords, for a user who exists and others", refuses: "the delay of failed log-ins", begin: logIns},
 		{name: "bombs-before", does: "sizes of 2 GiB, arrays, tags and tokens before the log-in", refuses: "sasl.server.max.receive.size, counts held against bytes", begin: bombsBefore},
-		{name: "bombs", does: "the same after the log-in, and 32 MiB of what decodes to most", refuses: "socket.request.max.bytes, queued.max.request.bytes, the decoder's budget", begin: bombs},
+		{name: "bombs", does: "the same after the log-in, and 7 and 32 MiB of what decodes to most", refuses: "socket.request.max.bytes, queued.max.request.bytes, the decoder's budget", begin: bombs},
 		{name: "metadata", does: "Metadata about 200,000 topics that do not exist", refuses: "queued.max.request.bytes", begin: metadata},
 		{name: "compression", does: "batches of 120 MiB in a few KiB that must be opened: zstd, gzip, lz4, snappy", refuses: "read as it is decompressed, with a part of the processors", begin: compression},
 		{name: "look-ups", does: "offsets by time inside such a batch that was stored", refuses: "read as it is decompressed, with a part of the processors", prepare: storeBomb, begin: lookUps},

@@ -74,15 +74,21 @@ func bombsBefore(c *crew) {
 // bombs adds bodies that decode to as much as the bytes they have allow.
 func bombs(c *crew) {
 	c.throw(48, c.plain, small())
-	const size = 32 << 20
-	count := binary.BigEndian.AppendUint32(nil, size)
+	// As many elements as the bytes are enough for: of Produce, and of the most
+	// that is let in of others.
+	const large, size = 32 << 20, 7 << 20
 	c.throw(16, c.plain, [][]byte{
-		sized(head(kafka.KeyCreateTopics, 2), count, make([]byte, size)),
-		sized(head(kafka.KeyProduce, 3), []byte{0xff, 0xff, 0, 1, 0, 0, 0, 0}, count, make([]byte, size)),
-		sized(head(kafka.KeyMetadata, 1), count, make([]byte, size)),
-		sized(head(kafka.KeyDescribeConfigs, 1), count, make([]byte, size)),
+		zeros(append(head(kafka.KeyProduce, 3), 0xff, 0xff, 0, 1, 0, 0, 0, 0), large, 6),
+		zeros(head(kafka.KeyCreateTopics, 2), size, 16),
+		zeros(head(kafka.KeyMetadata, 1), size, 2),
+		zeros(head(kafka.KeyDescribeConfigs, 1), size, 7),
 		sized(head(kafka.KeyDescribeClientQuotas, 1), []byte{0}, binary.AppendUvarint(nil, size), bytes.Repeat([]byte{1}, size)),
 	})
+}
+
+// zeros is a frame whose first array has elements of so many bytes.
+func zeros(head []byte, size, each int) []byte {
+	return sized(head, binary.BigEndian.AppendUint32(nil, uint32(size/each)), make([]byte, size))
 }
 
 func metadata(c *crew) {

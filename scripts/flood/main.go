@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
@@ -86,13 +87,32 @@ func run(o options) error {
 		if len(o.only) > 0 && !slices.Contains(o.only, a.name) {
 			continue
 		}
-		got, err := carryOut(o, a, dir)
+		got, err := often(o, a, dir)
 		if err != nil {
 			return fmt.Errorf("%s: %w", a.name, err)
 		}
 		report.add(got)
 	}
 	return report.judge()
+}
+
+// often runs an attack once; where its wait is not allowed three times, and gives
+// the one in the middle: other work on the machine falls on one and not the other.
+func often(o options, a attack, dir string) (outcome, error) {
+	first, err := carryOut(o, a, dir)
+	if err != nil || first.ratio() <= o.times {
+		return first, err
+	}
+	all := []outcome{first}
+	for range 2 {
+		next, err := carryOut(o, a, dir)
+		if err != nil {
+			return next, err
+		}
+		all = append(all, next)
+	}
+	slices.SortFunc(all, func(a, b outcome) int { return cmp.Compare(a.ratio(), b.ratio()) })
+	return all[1], nil
 }
 
 // carryOut runs an attack on the sink, then on the broker.

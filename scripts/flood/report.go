@@ -15,6 +15,11 @@ type outcome struct {
 	sink, broker figures
 }
 
+// ratio is how much longer the steady client waited beside the broker.
+func (o outcome) ratio() float64 {
+	return float64(o.broker.waits.percentile(99)) / float64(o.sink.waits.percentile(99))
+}
+
 // report collects outcomes and holds them against what is allowed.
 type report struct {
 	options
@@ -30,8 +35,8 @@ func (r *report) add(o outcome) {
 	ours, theirs := o.broker.waits.percentile(99), o.sink.waits.percentile(99)
 	beyond := o.broker.grown - o.broker.held*r.perConnection
 	fmt.Printf("| %s | %s | %d, %d closed | %d | %s | %s | %.1f | %d | %d | %s; counted: %s |\n", o.name, o.does, o.broker.tries, o.broker.closed,
-		o.broker.held, milliseconds(ours), milliseconds(theirs), float64(ours)/float64(theirs), o.broker.grown>>20, beyond>>20, o.refuses, counted(o.broker.refusals))
-	if float64(ours) > r.times*float64(theirs) {
+		o.broker.held, milliseconds(ours), milliseconds(theirs), o.ratio(), o.broker.grown>>20, beyond>>20, o.refuses, counted(o.broker.refusals))
+	if o.ratio() > r.times {
 		r.faults = append(r.faults, fmt.Errorf("%s: the 99th percentile of the steady client is %v, that beside the sink %v", o.name, ours, theirs))
 	}
 	if beyond > r.memory {
