@@ -18,7 +18,7 @@ type javaPattern struct {
 	whole *regexp.Regexp // matches a whole text
 	first *regexp.Regexp // finds the first match in a text
 	// next finds the next match in a text whose first letter is the one before
-	// where the match may begin.
+	// where the match may begin, so that ^ and \b hold where they do in the whole.
 	next  *regexp.Regexp
 	names []string // of the groups, by number
 }
@@ -35,15 +35,13 @@ func compileJava(pattern string) (*javaPattern, error) {
 	each(tree, keepDotsToLines)
 	p := &javaPattern{names: tree.CapNames()}
 	text := tree.String()
-	each(tree, neverAtTheStart)
-	later := tree.String()
 	for _, c := range []struct {
 		into *(*regexp.Regexp)
 		text string
 	}{
 		{&p.whole, `\A(?:` + text + `)\z`},
 		{&p.first, text},
-		{&p.next, `\A(?s:.)(?s:.*?)(` + later + `)`},
+		{&p.next, `\A(?s:.)(?s:.*?)(` + text + `)`},
 	} {
 		if *c.into, err = regexp.Compile(c.text); err != nil {
 			return nil, fmt.Errorf("pattern: %w", err)
@@ -65,13 +63,6 @@ func keepDotsToLines(node *syntax.Regexp) {
 	if node.Op == syntax.OpAnyCharNotNL {
 		node.Op = syntax.OpCharClass
 		node.Rune = []rune{0, '\n' - 1, '\n' + 1, '\r' - 1, '\r' + 1, '\u0084', '\u0086', '\u2027', '\u202a', unicode.MaxRune}
-	}
-}
-
-// neverAtTheStart makes what holds only at the start of a text hold nowhere.
-func neverAtTheStart(node *syntax.Regexp) {
-	if node.Op == syntax.OpBeginText {
-		node.Op = syntax.OpNoMatch
 	}
 }
 
