@@ -3,7 +3,7 @@
 # rebalances, resets, hidden errors. The rest of these traps is told with frames
 # in internal/broker; internal/broker/traps_test.go says which is held where.
 . "$(dirname "$0")/lib.sh"
-"$root/scripts/clients/build.sh" || exit 1
+KAASD_CACHE=$cache "$root/scripts/clients/build.sh" || exit 1
 python=$cache/venv/bin/python version=4.4.0 others=()
 export CLIENT_PASSWORD=pencil root cache java="${java_options[*]}" # for clients.tsv
 
