@@ -93,6 +93,36 @@ logins() {
     pass "kafka-python 2.0.2 logs in with tokens that have no header" || fail "kafka-python 2.0.2 logs in with tokens that have no header" "$(tail -3 "$work/out")"
 }
 
+# renewing: log-ins that last 3 s, below producers that go on for 15.
+renewing() {
+  local name pids=() mechanism=SCRAM-SHA-512 refused
+  for name in java-4.4 librdkafka franz-go; do
+    renews "$name" >"$work/renews-$name" 2>&1 &
+    pids+=($!)
+  done
+  wait "${pids[@]}"
+  refused=$(metric "$renewed_http" "kaasd_authentications_total{listener=\"SASL_PLAINTEXT\",mechanism=\"$mechanism\",result=\"failure\"}")
+  between "none of their log-ins fails" 0 0 "$refused"
+  between "they have logged in again and again" $(($(metric "$renewed_http" 'kaasd_connections_accepted_total{listener="SASL_PLAINTEXT"}') + 12)) 1000 \
+    "$(metric "$renewed_http" "kaasd_authentications_total{listener=\"SASL_PLAINTEXT\",mechanism=\"$mechanism\",result=\"success\"}")"
+}
+renews() {
+  local out
+  timeout 30 kcat -b "$renewed" -L -t "renews-$1" -X security.protocol=SASL_PLAINTEXT -X sasl.mechanism=SCRAM-SHA-512 -X sasl.username=bob \
+    -X sasl.password="$CLIENT_PASSWORD" >/dev/null # which makes the topic
+  if out=$(as_bob "$1" produce --records 1500 --rate 100 2>&1) && out=$(as_bob "$1" consume --group "renews-$1" --records 1500 --timeout 25 2>&1) &&
+    same_run "$(sed -n 's/^record //p' <<<"$out")"; then pass "$1 produces while it logs in again, and nothing is lost or out of order"
+  else fail "$1 produces while it logs in again, and nothing is lost or out of order" "$(tail -3 <<<"$out")"; fi
+}
+as_bob() { # as_bob CLIENT VERB ARGS...
+  local name=$1 verb=$2
+  shift 2
+  [ "$verb" = consume ] || set -- --partition-count 1 "$@"
+  client "$name" "$verb" --bootstrap-server "$renewed" --topic "renews-$name" --user bob --mechanism SCRAM-SHA-512 "$@"
+}
+# same_run RECORDS: lines of partition, offset and number; offsets and numbers are 0 to 1499.
+same_run() { [ "$(awk '{ print $2, $3 }' <<<"$1")" = "$(seq 0 1499 | awk '{ print $1, $1 }')" ]; }
+
 # told NAME CODE PATTERN TOOL ARGS...: the exit code and the words of a tool.
 told() {
   local name=$1 want=$2 pattern=$3 out code began=$SECONDS
@@ -119,11 +149,13 @@ tools() {
 
 printf '{"version":1,"users":[{"username":"alice","authType":"plain","plainPassword":"pencil"}]}' >"$work/credentials.json"
 start_broker --credentials-file "$work/credentials.json" --group-initial-rebalance-delay-ms 0
-for name in quiet idle restarted host; do printf -v $name 127.0.0.1:%s "$(free_port)"; done
+printf %s "$CLIENT_PASSWORD" | "$kaasd" user add bob --password-stdin --file "$work/credentials.json" >/dev/null || fail "kaasd user add"
+for name in quiet idle restarted renewed host; do printf -v $name 127.0.0.1:%s "$(free_port)"; done
 host=localhost:${host#*:} six=[::1]:$(free_port)
 another quiet "PLAINTEXT://$quiet"
 another idle "PLAINTEXT://$idle" --connections-max-idle-ms 1000
 another restarted "PLAINTEXT://$restarted"
+another renewed "SASL_PLAINTEXT://$renewed" --connections-max-reauth-ms 3000 --credentials-file "$work/credentials.json"
 another named "NAMED://$host,SIX://$six" --listener-security-protocol-map NAMED:PLAINTEXT,SIX:PLAINTEXT
 seq 100 | kcat -b "$restarted" -P -t over -p 0
 running=()
@@ -131,13 +163,14 @@ beside() { "${@:2}" >"$work/$1.out" 2>"$work/$1.err" & running+=($!); }
 beside java java "${java_options[@]}" -cp "$cache/kafka-$version/*:$cache/kafka-clients-$version/*" "$root/scripts/traps/Traps.java" "$plain" "$quiet" "$idle" "$restarted" "$work"
 beside rdk "$python" "$root/scripts/traps/librdkafka.py" "$plain" "$quiet" "$idle" "$restarted" "$work"
 beside counts counted
+beside renewing renewing
 restart_below
 (named) # waits for what it has started, and no more
 logins
 one_jvm $version
 tools
 wait "${running[@]}"
-for out in "$work"/comes-* "$work"/*.out; do count "$out"; done
+for out in "$work"/comes-* "$work"/renews-* "$work"/*.out; do count "$out"; done
 between "traps of Java that were judged" 10 10 "$(grep -c . "$work/java.out")"
 between "traps of librdkafka that were judged" 6 6 "$(grep -c . "$work/rdk.out")"
 total
