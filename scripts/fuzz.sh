@@ -13,7 +13,7 @@ for file in $(grep -rlE '^func Fuzz' --include='*_test.go' . | sort); do
   dir=$(dirname "$file")
   for target in $(grep -oE '^func Fuzz[A-Za-z0-9_]*' "$file" | sed 's/^func //' | grep -E -- "$only"); do
     go test -run '^$' -fuzz "^$target\$" -fuzztime 1x "$dir" >/dev/null 2>&1 # builds it
-    cpu=$({ time go test -run '^$' -fuzz "^$target\$" -fuzztime "$time" "$dir" >"$out" 2>&1 || echo "failed" >>"$out"; } 2>&1)
+    cpu=$({ time go test -run '^$' -fuzz "^$target\$" -fuzztime "$time" -fuzzminimizetime 1s "$dir" >"$out" 2>&1 || echo "failed" >>"$out"; } 2>&1)
     execs=$(grep -oE 'execs: [0-9]+' "$out" | tail -1 | cut -d' ' -f2)
     new=$(grep -oE 'new interesting: [0-9]+' "$out" | tail -1 | cut -d' ' -f3)
     minutes=$(awk '{ printf "%.2f", ($1 + $2) / 60 }' <<<"$cpu")

@@ -202,6 +202,7 @@ func stream(c Codec, src []byte, most int) (r io.Reader, end func(), err error) 
 // blocks reads snappy, one block after the other.
 type blocks struct {
 	rest   []byte // not decompressed
+	begun  bool   // something has been read: nothing at all is no block
 	framed bool   // the head has been read
 	block  []byte // what is left of the block
 	most   int    // bytes of a block
@@ -209,9 +210,10 @@ type blocks struct {
 
 func (s *blocks) Read(p []byte) (int, error) {
 	for len(s.block) == 0 {
-		if len(s.rest) == 0 {
+		if s.begun && len(s.rest) == 0 {
 			return 0, io.EOF
 		}
+		s.begun = true
 		if err := s.next(); err != nil {
 			return 0, err
 		}

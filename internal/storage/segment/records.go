@@ -10,10 +10,31 @@ import (
 	"kaasd/internal/storage/vfs"
 )
 
-// piece is how much of a range is in memory at once.
-const piece = 256 << 10
+// piece is how much of a range is in memory at once, and smallPiece where many
+// are: a peer that takes no bytes keeps its piece for as long as it is borne with.
+const (
+	piece       = 256 << 10
+	smallPiece  = 16 << 10
+	largePieces = 64
+)
 
-var pieces = sync.Pool{New: func() any { return new([piece]byte) }}
+var (
+	pieces      = sync.Pool{New: func() any { return new([piece]byte) }}
+	smallPieces = sync.Pool{New: func() any { return new([smallPiece]byte) }}
+	largeInUse  = make(chan struct{}, largePieces)
+)
+
+// borrow gives memory for a piece and takes it back.
+func borrow() (buf []byte, back func()) {
+	select {
+	case largeInUse <- struct{}{}:
+		p := pieces.Get().(*[piece]byte)
+		return p[:], func() { pieces.Put(p); <-largeInUse }
+	default:
+		p := smallPieces.Get().(*[smallPiece]byte)
+		return p[:], func() { smallPieces.Put(p) }
+	}
+}
 
 // leastSent is the size from which on a range is sent by the kernel, in bytes:
 // below it a copy beside the head of the answer costs less than a call of its own.
@@ -73,10 +94,10 @@ func (r *records) send(w io.Writer) (int64, error) {
 }
 
 func (r *records) copy(w io.Writer) (int64, error) {
-	buf := pieces.Get().(*[piece]byte)
-	defer pieces.Put(buf)
+	buf, back := borrow()
+	defer back()
 	for done := int64(0); done < r.size; {
-		part := buf[:min(piece, r.size-done)]
+		part := buf[:min(int64(len(buf)), r.size-done)]
 		if err := r.read(part, r.pos+done); err != nil {
 			r.store.metrics.errors.WithLabelValues("read").Inc()
 			return done, fmt.Errorf("read %s at %d: %w", r.seg.path+logSuffix, r.pos+done, err)
