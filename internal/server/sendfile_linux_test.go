@@ -101,7 +101,10 @@ func inRanges(t *testing.T, sent *atomic.Int32) (*ranges, []byte) {
 func TestFileIsSent(t *testing.T) {
 	var sent atomic.Int32
 	p, want := inRanges(t, &sent)
-	r := start(t, testOptions(), answered(p))
+	h := answered(p)
+	var work atomic.Int64
+	h.sent = func(d time.Duration) { work.Add(int64(d)) }
+	r := start(t, testOptions(), h)
 	c := r.dial()
 	for range 3 {
 		c.send(framed([]byte("fetch")))
@@ -110,6 +113,11 @@ func TestFileIsSent(t *testing.T) {
 		}
 	}
 	eventually(t, "every range is sent", func() bool { return int(sent.Load()) == 3*len(p.sizes) })
+	var heads time.Duration
+	for _, head := range p.heads {
+		heads += mostWork(writeWork, len(head))
+	}
+	eventually(t, "sending is work too", func() bool { return time.Duration(work.Load()) > 3*heads })
 }
 
 // TestFileIsReadWithoutSocket: a transport that is no plain socket, such as one
