@@ -226,6 +226,7 @@ func (g *machine) restore(c *membersChanged, now time.Time) {
 	g.inOrder = nil
 	clear(g.members)
 	clear(g.instances)
+	clear(g.known)
 	g.enter(Empty, time.UnixMilli(c.Since))
 	for _, s := range c.Members {
 		m := &member{id: s.ID, instance: s.Instance, clientID: s.ClientID, host: s.Host, assignment: bytes.Clone(s.Assignment), synced: true,

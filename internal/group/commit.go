@@ -44,13 +44,16 @@ func (g *machine) mayCommit(now time.Time, r *Commit) error {
 	return nil
 }
 
-// mayDrop says whether the group's offsets in a topic may be removed from
-// outside.
-func (g *machine) mayDrop(topic string) error {
-	if len(g.inOrder) > 0 && g.subscribed(topic) {
-		return kafka.Errorf(kafka.GroupSubscribedToTopic, "members of the group read the topic")
+// mayDrop tells of topics whether the group's offsets in them may be removed
+// from outside.
+func (g *machine) mayDrop() (refusal func(topic string) error) {
+	reads := g.subscribed()
+	return func(topic string) error {
+		if reads(topic) {
+			return kafka.Errorf(kafka.GroupSubscribedToTopic, "members of the group read the topic")
+		}
+		return nil
 	}
-	return nil
 }
 
 // mayDropAny says whether offsets of the group may be removed at all: without
@@ -71,13 +74,14 @@ func (g *machine) remains() bool {
 // since its last member left, in one that only keeps offsets since they were
 // committed, and in one with members where nobody reads the topic.
 func (g *machine) lapsed(now time.Time) []droppedTopic {
+	reads := g.subscribed()
 	return g.offsets.find(func(t *topicOffsets, c Committed) bool {
 		since := c.At
 		switch {
 		case g.state == Empty && g.protocolType != "":
 			since = max(since, g.since.UnixMilli())
 		case g.state == Empty:
-		case g.state != Stable || g.protocolType != consumers || g.subscribed(t.name):
+		case g.state != Stable || g.protocolType != consumers || reads(t.name):
 			return false
 		}
 		if c.Expires >= 0 {

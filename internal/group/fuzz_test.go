@@ -2,7 +2,9 @@ package group
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 )
@@ -16,6 +18,13 @@ type troupe struct {
 	joins map[*Future[Joined]]string
 	syncs map[*Future[Synced]]string
 	known []string // ids that members were told
+	holds []troupeHold
+}
+
+// troupeHold is a hold of a member, and of the life it had then.
+type troupeHold struct {
+	member *member
+	id     string
 }
 
 func newTroupe(t *testing.T, o *Options) *troupe {
@@ -48,6 +57,10 @@ func FuzzMachine(f *testing.F) {
 			script = script[3:]
 			r.check()
 		}
+		for len(r.holds) > 0 {
+			r.release(0)
+			r.check()
+		}
 		for range 100 {
 			r.pass(10 * time.Minute)
 		}
@@ -65,7 +78,7 @@ func (r *troupe) step(what, who, how byte) {
 	}
 	instance := []string{"", "", "i", "j"}[who%4]
 	generation := r.g.generation - int32(how%8/7)
-	switch what % 10 {
+	switch what % 12 {
 	case 0, 1:
 		r.join(&Join{InstanceID: instance, NeedsID: how%2 == 0, SkipsAssignments: how%3 == 0}, how)
 	case 2, 3:
@@ -82,8 +95,27 @@ func (r *troupe) step(what, who, how byte) {
 		_ = r.g.mayCommit(r.now, &Commit{MemberID: id, Generation: generation})
 	case 9:
 		r.pass(time.Duration(how) * 100 * time.Millisecond)
+	case 10:
+		if m, ok := r.g.members[id]; ok {
+			r.g.hold(r.now, m)
+			r.holds = append(r.holds, troupeHold{m, id})
+		}
+	case 11:
+		r.release(int(how))
 	}
 	r.collect()
+}
+
+// release ends one of the holds.
+func (r *troupe) release(which int) {
+	if len(r.holds) == 0 {
+		return
+	}
+	which %= len(r.holds)
+	if h := r.holds[which]; r.g.members[h.id] == h.member {
+		r.g.release(r.now, h.member)
+	}
+	r.holds = slices.Delete(r.holds, which, which+1)
 }
 
 func (r *troupe) instanceOf(id string) string {
@@ -175,6 +207,20 @@ func (r *troupe) check() {
 	_, led := g.members[g.leader]
 	must(led || len(g.inOrder) == 0, "%q leads", g.leader)
 	must(g.state != Stable || g.allKnow(g.protocol), "not all know %q", g.protocol)
+	known := map[string]int{}
+	for _, m := range g.inOrder {
+		holds := 0
+		for _, h := range r.holds {
+			if h.member == m && h.id == m.id {
+				holds++
+			}
+		}
+		must(m.holds == holds, "%s has %d holds, counted are %d", m.id, holds, m.holds)
+		for _, p := range m.protocols {
+			known[p.Name]++
+		}
+	}
+	must(maps.Equal(known, g.known), "%v are known, counted are %v", known, g.known)
 	asked := g.due
 	g.rearm()
 	must(g.due.IsZero() || !asked.IsZero() && !asked.After(g.due), "wants to be woken at %v, there is something to do at %v", asked, g.due)

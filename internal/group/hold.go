@@ -11,7 +11,6 @@ import (
 type Hold struct {
 	coordinator *Coordinator
 	group       *group
-	member      *member
 	id          string // of the life that is held: a static member may be started again
 }
 
@@ -26,7 +25,7 @@ func (c *Coordinator) Hold(now time.Time, name, memberID string, wait time.Durat
 		if m == nil {
 			return
 		}
-		h = &Hold{coordinator: c, group: g, member: m, id: m.id}
+		h = &Hold{coordinator: c, group: g, id: m.id}
 		g.hold(now, m)
 		if wait > m.session && !g.outwaited && c.mayTell(now) {
 			g.outwaited = true
@@ -39,7 +38,7 @@ func (c *Coordinator) Hold(now time.Time, name, memberID string, wait time.Durat
 // Release lets the session go on where it was stopped; once.
 func (h *Hold) Release(now time.Time) {
 	h.coordinator.own(h.group, now, func(g *group) {
-		if m := g.members[h.id]; m == h.member {
+		if m := g.members[h.id]; m != nil {
 			g.release(now, m)
 		}
 	})

@@ -116,8 +116,28 @@ func (g *machine) suits(r *Join) bool {
 	return r.ProtocolType == g.protocolType && slices.ContainsFunc(r.Protocols, func(p Protocol) bool { return g.allKnow(p.Name) })
 }
 
-func (g *machine) allKnow(protocol string) bool {
-	return !slices.ContainsFunc(g.inOrder, func(m *member) bool { return !m.knows(protocol) })
+func (g *machine) allKnow(protocol string) bool { return g.known[protocol] == len(g.inOrder) }
+
+// count adds to how many know a member's protocols: 1 for it, or -1 when it
+// knows them no longer. A client may name very many, some of them twice.
+func (g *machine) count(m *member, by int) {
+	counted := make(map[string]bool, len(m.protocols))
+	for _, p := range m.protocols {
+		if counted[p.Name] {
+			continue
+		}
+		counted[p.Name] = true
+		if g.known[p.Name] += by; g.known[p.Name] == 0 {
+			delete(g.known, p.Name)
+		}
+	}
+}
+
+// renew makes a member what its new join says.
+func (g *machine) renew(m *member, r *Join, to *Future[Joined]) {
+	g.count(m, -1)
+	m.take(r, to)
+	g.count(m, 1)
 }
 
 // maxPending is how many ids may be promised at a time: they cost a client
@@ -157,7 +177,7 @@ func (g *machine) rejoin(now time.Time, r *Join, to *Future[Joined]) {
 		to.give(g.joined(m))
 		return
 	}
-	m.take(r, to)
+	g.renew(m, r, to)
 	g.rebalance(now)
 }
 

@@ -83,8 +83,9 @@ func (c *Coordinator) Drop(ctx context.Context, now time.Time, name string, topi
 			return
 		}
 		var gone []droppedTopic
+		refusal := g.mayDrop()
 		for _, t := range topics {
-			err := g.mayDrop(t.Name)
+			err := refusal(t.Name)
 			results = append(results, err)
 			if err == nil {
 				gone = append(gone, dropped(t))

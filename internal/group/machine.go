@@ -24,6 +24,7 @@ type machine struct {
 	members      map[string]*member
 	inOrder      []*member            // as they came
 	instances    map[string]*member   // static ones
+	known        map[string]int       // by protocol: how many members know it
 	pending      map[string]time.Time // ids given out that nobody has joined with, until when
 	deadline     time.Time            // PreparingRebalance: who has not joined by then is out
 	initial      bool                 // the rebalance of a group that was empty
@@ -40,7 +41,7 @@ type machine struct {
 
 func newMachine(name string, o *Options, newID func() string, now time.Time) *machine {
 	return &machine{o: o, name: name, newID: newID, since: now,
-		members: map[string]*member{}, instances: map[string]*member{}, pending: map[string]time.Time{}, offsets: offsets{}}
+		members: map[string]*member{}, instances: map[string]*member{}, known: map[string]int{}, pending: map[string]time.Time{}, offsets: offsets{}}
 }
 
 // The answers to a member that must do something else first. They are told
@@ -94,11 +95,13 @@ func (g *machine) enlist(m *member) {
 	if m.instance != "" {
 		g.instances[m.instance] = m
 	}
+	g.count(m, 1)
 }
 
 // remove takes a member out. The next one in line leads if it led.
 func (g *machine) remove(m *member, err error) {
 	m.dismiss(err)
+	g.count(m, -1)
 	delete(g.members, m.id)
 	if g.instances[m.instance] == m {
 		delete(g.instances, m.instance)

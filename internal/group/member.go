@@ -72,10 +72,6 @@ func (m *member) metadata(protocol string) []byte {
 	return nil
 }
 
-func (m *member) knows(protocol string) bool {
-	return slices.ContainsFunc(m.protocols, func(p Protocol) bool { return p.Name == protocol })
-}
-
 // says whether the member has told the very same protocols before.
 func (m *member) says(protocols []Protocol) bool {
 	return slices.EqualFunc(m.protocols, protocols, func(a, b Protocol) bool {

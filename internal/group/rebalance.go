@@ -123,16 +123,14 @@ func (g *machine) announce(now time.Time) {
 
 // choose finds the protocol that all members know and most of them like best.
 func (g *machine) choose() string {
-	best, most := "", 0
+	votes := map[string]int{}
+	for _, m := range g.inOrder {
+		votes[g.favourite(m)]++
+	}
+	best := g.favourite(g.inOrder[0])
 	for _, p := range g.inOrder[0].protocols { // in its order, so that a draw is decided
-		votes := 0
-		for _, m := range g.inOrder {
-			if g.favourite(m) == p.Name {
-				votes++
-			}
-		}
-		if votes > most {
-			best, most = p.Name, votes
+		if votes[p.Name] > votes[best] {
+			best = p.Name
 		}
 	}
 	return best

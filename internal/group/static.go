@@ -14,7 +14,7 @@ func (g *machine) joinStatic(now time.Time, r *Join, to *Future[Joined]) {
 	}
 	led := g.leader
 	g.rename(m, id)
-	m.take(r, to)
+	g.renew(m, r, to)
 	g.touch(m, now)
 	if g.state != Stable || g.choose() != g.protocol {
 		g.rebalance(now)

@@ -1,26 +1,31 @@
 package group
 
-import (
-	"encoding/binary"
-	"slices"
-)
+import "encoding/binary"
 
 // consumers is the protocol type of groups whose members read topics. Only
 // of those the broker looks into what members tell each other.
 const consumers = "consumer"
 
-// subscribed says whether a member reads the topic. One whose subscription
-// cannot be read may read anything.
-func (g *machine) subscribed(topic string) bool {
+// subscribed tells of topics whether a member reads them. One whose
+// subscription cannot be read may read anything. What the members say is looked
+// through once, since there may be very many topics to ask about.
+func (g *machine) subscribed() (reads func(topic string) bool) {
+	all := map[string]bool{}
 	if g.protocolType != consumers {
-		return false
+		return func(string) bool { return false }
 	}
-	return slices.ContainsFunc(g.inOrder, func(m *member) bool {
-		return slices.ContainsFunc(m.protocols, func(p Protocol) bool {
+	for _, m := range g.inOrder {
+		for _, p := range m.protocols {
 			topics, ok := subscription(p.Metadata)
-			return !ok || slices.Contains(topics, topic)
-		})
-	})
+			if !ok {
+				return func(string) bool { return true }
+			}
+			for _, t := range topics {
+				all[t] = true
+			}
+		}
+	}
+	return func(topic string) bool { return all[topic] }
 }
 
 // subscription reads the topics at the beginning of a consumer's metadata:

@@ -322,6 +322,11 @@ func TestOffsetsByTopicID(t *testing.T) {
 		t.Errorf("commit:\n%s, want\n%s", got.String(), want)
 	}
 	admin.ask(kafka.KeyOffsetCommit, 10, commit)
+	for i, name := range []string{"mine", "orders"} { // by which members subscribe
+		if got := r.groups.AllCommitted("g"); len(got) != 2 || got[i].Name != name {
+			t.Errorf("the group keeps %+v", got)
+		}
+	}
 	all := alice.ask(kafka.KeyOffsetFetch, 10, &message.OffsetFetchRequest{Groups: []message.OffsetFetchGroup{{GroupID: "g", MemberEpoch: -1},
 		{GroupID: "g", MemberEpoch: -1, Topics: []message.OffsetFetchTopic{{TopicID: mine, PartitionIndexes: []int32{0, 1, 9}}, {TopicID: orders, PartitionIndexes: []int32{0}}, {TopicID: unknown, PartitionIndexes: []int32{0}}}}}})
 	got.Reset()

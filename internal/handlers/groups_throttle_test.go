@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"sync"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"kaasd/internal/codec/message"
 	"kaasd/internal/group"
 	"kaasd/internal/kafka"
+	"kaasd/internal/server"
 )
 
 // wire is a connection as the server serves it: one request at a time, in order,
@@ -266,20 +268,25 @@ func TestHoldEndsWithTheConnection(t *testing.T) {
 		defer r.attendGroups()()
 		id := r.topic("orders", 1).ID
 		p := r.connect(plainListener)
+		first := "" // speaks all the time
 		for i := range maxMemberships + 2 {
 			req := reader(string(rune('a'+i)), "")
 			id := p.newMember(5, req).MemberID
 			p.ask(kafka.KeySyncGroup, 3, &message.SyncGroupRequest{GroupID: req.GroupID, GenerationID: 1, MemberID: id})
+			if first == "" {
+				first = id
+			}
+			p.ask(kafka.KeyHeartbeat, 3, &message.HeartbeatRequest{GroupID: "a", GenerationID: 1, MemberID: first})
 		}
 		r.limit(1, 0)
 		muted := p.ask(kafka.KeyProduce, 13, produceTo("", id, 0, 1, sized(100_000)))
 		time.Sleep(time.Minute)
-		if got, want := r.inGroups(), "cdefghij"; got != want {
+		if got, want := r.inGroups(), "adefghij"; got != want {
 			t.Errorf("after a minute of a mute there are members in %q, want %q", got, want)
 		}
 		muted.Mute.Done() // the peer is gone
 		time.Sleep(9 * time.Second)
-		if got, want := r.inGroups(), "cdefghij"; got != want {
+		if got, want := r.inGroups(), "adefghij"; got != want {
 			t.Errorf("before the session's end there are members in %q, want %q", got, want)
 		}
 		time.Sleep(2 * time.Second)
@@ -292,6 +299,71 @@ func TestHoldEndsWithTheConnection(t *testing.T) {
 			t.Error("members that are gone are held")
 		}
 	})
+}
+
+// TestHeldWhateverAMemberSaid: any word of a member makes a connection its own,
+// and so does any mute of it hold the member: one before a frame is read too.
+func TestHeldWhateverAMemberSaid(t *testing.T) {
+	for name, c := range map[string]struct {
+		say  func(p *peer, id string) codec.Message
+		held string
+	}{
+		"nothing": {say: func(*peer, string) codec.Message { return nil }},
+		"join":    {held: "g", say: func(p *peer, id string) codec.Message { return p.ask(kafka.KeyJoinGroup, 5, reader("g", id)).message }},
+		"sync": {held: "g", say: func(p *peer, id string) codec.Message {
+			return p.ask(kafka.KeySyncGroup, 3, &message.SyncGroupRequest{GroupID: "g", GenerationID: 1, MemberID: id}).message
+		}},
+		"heartbeat": {held: "g", say: func(p *peer, id string) codec.Message {
+			return p.ask(kafka.KeyHeartbeat, 3, &message.HeartbeatRequest{GroupID: "g", GenerationID: 1, MemberID: id}).message
+		}},
+		"commit": {held: "g", say: func(p *peer, id string) codec.Message {
+			return p.ask(kafka.KeyOffsetCommit, 7, &message.OffsetCommitRequest{GroupID: "g", GenerationIDOrMemberEpoch: 1, MemberID: id,
+				Topics: []message.OffsetCommitTopic{{Name: "orders", Partitions: []message.OffsetCommitPartition{{CommittedOffset: 7}}}}}).message
+		}},
+		"heartbeat of another generation": {say: func(p *peer, id string) codec.Message {
+			return p.ask(kafka.KeyHeartbeat, 3, &message.HeartbeatRequest{GroupID: "g", GenerationID: 9, MemberID: id}).message
+		}},
+	} {
+		for _, before := range []bool{false, true} {
+			t.Run(fmt.Sprint(name, ", held before a frame ", before), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					r := newRig(t)
+					defer r.attendGroups()()
+					id := r.topic("orders", 1).ID
+					first, p := r.connect(plainListener), r.connect(plainListener)
+					m := first.newMember(5, reader("g", "")).MemberID
+					first.ask(kafka.KeySyncGroup, 3, &message.SyncGroupRequest{GroupID: "g", GenerationID: 1, MemberID: m})
+					c.say(p, m)
+					first.ask(kafka.KeySyncGroup, 3, &message.SyncGroupRequest{GroupID: "g", GenerationID: 2, MemberID: m}) // where it joined again
+					r.limit(1, 0)
+					if before {
+						defer r.inDebt(p, id).Done()
+					} else {
+						defer p.ask(kafka.KeyProduce, 13, produceTo("", id, 0, 1, sized(100_000))).Mute.Done()
+					}
+					time.Sleep(time.Minute)
+					if got := r.inGroups(); got != c.held {
+						t.Errorf("after a minute of a mute there are members in %q, want %q", got, c.held)
+					}
+				})
+			})
+		}
+	}
+}
+
+// inDebt is the mute of a connection that would be one too many in a debt.
+func (r *rig) inDebt(p *peer, id kafka.TopicID) server.Mute {
+	r.t.Helper()
+	req := produceTo("", id, 0, 1, sized(100_000))
+	r.connect(plainListener).ask(kafka.KeyProduce, 13, req)
+	for !r.connect(plainListener).join(req) {
+	}
+	frame := p.frame(kafka.KeyProduce, 13, req)
+	mute, err := p.session.Admit(len(frame), head(frame))
+	if err != nil || mute == nil {
+		r.t.Fatalf("mute %v, %v", mute, err)
+	}
+	return mute
 }
 
 // inGroups are the names of the groups that have members.

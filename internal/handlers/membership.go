@@ -12,17 +12,19 @@ import (
 // membership is a member of a group that speaks on a connection.
 type membership struct{ group, member string }
 
-// maxMemberships is how many of a connection are remembered, the last ones. A
-// client has one for each group that it is in.
+// maxMemberships is how many of a connection are remembered, those that spoke
+// last. A client has one for each group that it is in.
 const maxMemberships = 8
 
 // speaksFor notes that a member has spoken on the connection.
 func (s *session) speaksFor(group, member string) {
-	m := membership{group, member}
-	if member == "" || slices.Contains(s.members, m) {
+	if member == "" {
 		return
 	}
-	if len(s.members) == maxMemberships {
+	m := membership{group, member}
+	if at := slices.Index(s.members, m); at >= 0 {
+		s.members = slices.Delete(s.members, at, at+1)
+	} else if len(s.members) == maxMemberships {
 		s.members = slices.Delete(s.members, 0, 1)
 	}
 	s.members = append(s.members, m)

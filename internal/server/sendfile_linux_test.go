@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -18,7 +19,7 @@ type ranges struct {
 	heads [][]byte
 	sizes []int
 	said  int // what Size says beyond the truth
-	sent  *int
+	sent  *atomic.Int32
 }
 
 func (p *ranges) Size() int {
@@ -42,7 +43,7 @@ func (p *ranges) WriteTo(w io.Writer) (int64, error) {
 		case errors.Is(err, errors.ErrUnsupported):
 			_, err = io.Copy(struct{ io.Writer }{w}, io.NewSectionReader(p.file, pos, size))
 		case err == nil:
-			*p.sent++
+			p.sent.Add(1)
 		}
 		if err != nil {
 			return 0, err
@@ -78,7 +79,7 @@ func answered(p Payload) *handler {
 }
 
 // inRanges is an answer with ranges of many sizes, as a frame, and its bytes.
-func inRanges(t *testing.T, sent *int) (*ranges, []byte) {
+func inRanges(t *testing.T, sent *atomic.Int32) (*ranges, []byte) {
 	t.Helper()
 	f, data := fileOf(t, 12<<20)
 	p := &ranges{file: f, sent: sent}
@@ -98,9 +99,12 @@ func inRanges(t *testing.T, sent *int) (*ranges, []byte) {
 // TestFileIsSent: what a socket sends from a file itself arrives as if it had
 // been written, in order with what is gathered before and after.
 func TestFileIsSent(t *testing.T) {
-	sent := 0
+	var sent atomic.Int32
 	p, want := inRanges(t, &sent)
-	r := start(t, testOptions(), answered(p))
+	h := answered(p)
+	var work atomic.Int64
+	h.sent = func(d time.Duration) { work.Add(int64(d)) }
+	r := start(t, testOptions(), h)
 	c := r.dial()
 	for range 3 {
 		c.send(framed([]byte("fetch")))
@@ -108,15 +112,18 @@ func TestFileIsSent(t *testing.T) {
 			t.Fatal("the bytes differ")
 		}
 	}
-	if sent != 3*len(p.sizes) {
-		t.Errorf("%d ranges were sent, want %d", sent, 3*len(p.sizes))
+	eventually(t, "every range is sent", func() bool { return int(sent.Load()) == 3*len(p.sizes) })
+	var heads time.Duration
+	for _, head := range p.heads {
+		heads += mostWork(writeWork, len(head))
 	}
+	eventually(t, "sending is work too", func() bool { return time.Duration(work.Load()) > 3*heads })
 }
 
 // TestFileIsReadWithoutSocket: a transport that is no plain socket, such as one
 // that encrypts, must see the bytes.
 func TestFileIsReadWithoutSocket(t *testing.T) {
-	sent := 0
+	var sent atomic.Int32
 	p, want := inRanges(t, &sent)
 	bubble(t, testOptions(), answered(p), func(t *testing.T, r *rig) {
 		c := r.pipe()
@@ -125,8 +132,8 @@ func TestFileIsReadWithoutSocket(t *testing.T) {
 			t.Error("the bytes differ")
 		}
 	})
-	if sent != 0 {
-		t.Errorf("%d ranges were sent", sent)
+	if n := sent.Load(); n != 0 {
+		t.Errorf("%d ranges were sent", n)
 	}
 }
 
@@ -177,7 +184,7 @@ func TestSendingFails(t *testing.T) {
 		"a peer that takes nothing new": {file: f, heads: [][]byte{make([]byte, 4), make([]byte, 4), make([]byte, 4)}, sizes: []int{1 << 10, 7 << 20, 0}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p.sent = new(int)
+			p.sent = new(atomic.Int32)
 			h := answered(p)
 			o := testOptions()
 			o.WriteTimeout = 20 * time.Millisecond
@@ -194,7 +201,7 @@ func TestSendingFails(t *testing.T) {
 func BenchmarkFile(b *testing.B) {
 	const size = 1 << 20
 	f, _ := fileOf(b, size)
-	p := &ranges{file: f, heads: [][]byte{framed(make([]byte, size))[:4]}, sizes: []int{size}, sent: new(int)}
+	p := &ranges{file: f, heads: [][]byte{framed(make([]byte, size))[:4]}, sizes: []int{size}, sent: new(atomic.Int32)}
 	for name, answer := range map[string]Payload{"sent": p, "copied": copied{p}} {
 		b.Run(name, func(b *testing.B) {
 			r := start(b, testOptions(), answered(answer))

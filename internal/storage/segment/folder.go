@@ -88,8 +88,8 @@ func (p *properties) raise(now time.Time) error {
 	if p.created == 0 {
 		p.created = now.UnixMilli()
 	}
-	age := now.Sub(time.UnixMilli(p.created)) / time.Minute
-	p.epoch = max(p.epoch+1, int32(min(age, math.MaxInt32/2)))
+	age := now.Sub(time.UnixMilli(p.created)) / time.Minute // 292 years at most, which is far from all epochs
+	p.epoch = max(p.epoch+1, int32(age))
 	return nil
 }
 

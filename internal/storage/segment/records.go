@@ -41,7 +41,8 @@ func borrow() (buf []byte, back func()) {
 const leastSent = 32 << 10
 
 // sender is a writer that has the kernel send from a file. It is
-// errors.ErrUnsupported, and nothing is sent, when it cannot.
+// errors.ErrUnsupported when it cannot; where nothing was sent by then, the bytes
+// may be written instead.
 type sender interface {
 	SendFile(fd uintptr, pos, size int64) (int64, error)
 }
@@ -70,7 +71,7 @@ func (r *records) Release() { r.seg.release() }
 // that, else through a buffer. The bytes were whole when the range was cut, so
 // less of them is an error.
 func (r *records) WriteTo(w io.Writer) (int64, error) {
-	if n, err := r.send(w); !errors.Is(err, errors.ErrUnsupported) {
+	if n, err := r.send(w); n > 0 || !errors.Is(err, errors.ErrUnsupported) {
 		return n, err
 	}
 	return r.copy(w)

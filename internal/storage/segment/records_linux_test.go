@@ -2,6 +2,7 @@ package segment
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"io"
 	"os"
@@ -16,13 +17,17 @@ import (
 type socket struct {
 	bytes.Buffer
 	refuses error
+	begins  int64 // is sent before it refuses
 	sent    int64
 }
 
 // SendFile reads the file by its descriptor.
 func (s *socket) SendFile(fd uintptr, pos, size int64) (int64, error) {
-	if s.refuses != nil {
+	if s.refuses != nil && s.begins == 0 {
 		return 0, s.refuses
+	}
+	if s.refuses != nil {
+		size = s.begins
 	}
 	f, err := os.Open("/proc/self/fd/" + strconv.Itoa(int(fd)))
 	if err != nil {
@@ -34,7 +39,7 @@ func (s *socket) SendFile(fd uintptr, pos, size int64) (int64, error) {
 	if err == nil && n < size {
 		err = io.ErrUnexpectedEOF
 	}
-	return n, err
+	return n, cmp.Or(err, s.refuses)
 }
 
 // TestRecordsAreSent: large ranges of young segments go from the file to the
@@ -102,6 +107,11 @@ func TestRecordsThatEndEarly(t *testing.T) {
 		if n, err := r.WriteTo(w); !errors.Is(err, io.ErrUnexpectedEOF) {
 			t.Errorf("%T: %d bytes, %v", w, n, err)
 		}
+	}
+	// A range that was begun is not begun again by copying it.
+	begun := &socket{refuses: errors.ErrUnsupported, begins: 1000}
+	if n, err := r.WriteTo(begun); n != 1000 || err == nil || begun.Len() != 1000 {
+		t.Errorf("%d bytes of a range that was given up after 1000 arrive, %v", begun.Len(), err)
 	}
 	gone := errors.New("the peer is gone")
 	if _, err := r.WriteTo(&socket{refuses: gone}); !errors.Is(err, gone) {
