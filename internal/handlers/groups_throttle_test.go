@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -261,7 +262,7 @@ func (m *throttledMember) consumes(req *message.FetchRequest) {
 
 // TestHoldEndsWithTheConnection: a member is not held any longer than the broker
 // keeps it from speaking, and of a connection that speaks for very many members
-// only the last ones are.
+// only the last ones are, and none with very long names.
 func TestHoldEndsWithTheConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
@@ -269,8 +270,10 @@ func TestHoldEndsWithTheConnection(t *testing.T) {
 		id := r.topic("orders", 1).ID
 		p := r.connect(plainListener)
 		first := "" // speaks all the time
+		names := ""
 		for i := range maxMemberships + 2 {
 			req := reader(string(rune('a'+i)), "")
+			names += req.GroupID
 			id := p.newMember(5, req).MemberID
 			p.ask(kafka.KeySyncGroup, 3, &message.SyncGroupRequest{GroupID: req.GroupID, GenerationID: 1, MemberID: id})
 			if first == "" {
@@ -278,15 +281,17 @@ func TestHoldEndsWithTheConnection(t *testing.T) {
 			}
 			p.ask(kafka.KeyHeartbeat, 3, &message.HeartbeatRequest{GroupID: "a", GenerationID: 1, MemberID: first})
 		}
+		p.newMember(5, reader(strings.Repeat("long", maxMemberBytes/4), ""))
+		held := "a" + names[len("abc"):]
 		r.limit(1, 0)
 		muted := p.ask(kafka.KeyProduce, 13, produceTo("", id, 0, 1, sized(100_000)))
 		time.Sleep(time.Minute)
-		if got, want := r.inGroups(), "adefghij"; got != want {
+		if got, want := r.inGroups(), held; got != want {
 			t.Errorf("after a minute of a mute there are members in %q, want %q", got, want)
 		}
 		muted.Mute.Done() // the peer is gone
 		time.Sleep(9 * time.Second)
-		if got, want := r.inGroups(), "adefghij"; got != want {
+		if got, want := r.inGroups(), held; got != want {
 			t.Errorf("before the session's end there are members in %q, want %q", got, want)
 		}
 		time.Sleep(2 * time.Second)

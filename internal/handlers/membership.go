@@ -12,13 +12,16 @@ import (
 // membership is a member of a group that speaks on a connection.
 type membership struct{ group, member string }
 
-// maxMemberships is how many of a connection are remembered, those that spoke
-// last. A client has one for each group that it is in.
-const maxMemberships = 8
+// What a connection remembers of its members: so many, those that spoke last, with
+// names of so many bytes together. A client has one for each group that it is in.
+const (
+	maxMemberships = 64
+	maxMemberBytes = 1 << 10
+)
 
 // speaksFor notes that a member has spoken on the connection.
 func (s *session) speaksFor(group, member string) {
-	if member == "" {
+	if member == "" || len(group)+len(member) > maxMemberBytes {
 		return
 	}
 	m := membership{group, member}
