@@ -59,7 +59,7 @@ func (a *app) showSettings(g *given) error {
 func newConfigValidate(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "validate [FILE]",
-		Short: "check settings without starting",
+		Short: "check settings without starting; the files that they name are not opened",
 		Args:  atMostOne("FILE"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) == 1 {

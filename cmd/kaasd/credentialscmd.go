@@ -1,6 +1,9 @@
 package main
 
 import (
+	"errors"
+	"io/fs"
+
 	"github.com/spf13/cobra"
 
 	"kaasd/internal/credstore"
@@ -37,6 +40,9 @@ func newCredentialsValidate(a *app) *cobra.Command {
 				return err
 			}
 			raw, err := credstore.Read(path)
+			if errors.Is(err, fs.ErrNotExist) {
+				return exitWith(exitInput, "%s: no such file (kaasd credentials validate FILE names another, kaasd user add makes one)", path)
+			}
 			if err != nil {
 				return exitWith(exitInput, "%s: %w", path, pathCause(err))
 			}

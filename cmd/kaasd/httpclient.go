@@ -140,7 +140,17 @@ func (p *pages) get(ctx context.Context, path string, limit time.Duration) (answ
 	if err != nil {
 		return answer{}, exitWith(exitUnreachable, "%s did not end its answer: %w", hostOf(target), err)
 	}
+	if plainToTLS(response.StatusCode, body) {
+		host := hostOf(target)
+		return answer{}, exitWith(exitUnreachable, "%s speaks TLS (--http https://%s, and --http-ca where this machine does not trust its certificate)", host, host)
+	}
 	return answer{response.StatusCode, body}, nil
+}
+
+// plainToTLS says whether that is what Go's server answers to a request in the
+// clear on a port with TLS.
+func plainToTLS(code int, body []byte) bool {
+	return code == http.StatusBadRequest && strings.HasPrefix(string(body), "Client sent an HTTP request to an HTTPS server")
 }
 
 func hostOf(target string) string {
@@ -161,6 +171,9 @@ func pageCause(err error) string {
 		return another
 	case errors.As(err, &u):
 		err = u.Err
+	}
+	if errors.Is(err, http.ErrSchemeMismatch) {
+		return ": it does not speak TLS (--http http://.. for pages in the clear)"
 	}
 	if untrusted(err) {
 		return ": " + err.Error() + " (--http-ca names a PEM file with its authority)"

@@ -31,8 +31,8 @@ func (f *userFlags) add(c *cobra.Command) {
 	fileFlag(c, &f.file)
 	f.password.add(c)
 	c.Flags().StringVar(&f.mechanism, "mechanism", credstore.AuthScramSHA512, "how the password is kept: scram-sha-512 or scram-sha-256")
-	c.Flags().StringVar(&f.tlsCN, "tls-cn", "", "the common name of a client certificate, instead of a password")
-	c.Flags().StringVar(&f.serviceAccount, "service-account", "", "a Kubernetes service account NAMESPACE/NAME, instead of a password")
+	c.Flags().StringVar(&f.tlsCN, "tls-cn", "", "the common name of a client certificate (or all of its subject, after ssl.principal.mapping.rules), instead of a password")
+	c.Flags().StringVar(&f.serviceAccount, "service-account", "", "a Kubernetes service account NAMESPACE/NAME, instead of a password; there is no log-in for it yet")
 	c.Flags().StringVar(&f.produce, "produce", "", "base quota of producing, such as 1MiB; 0 for none")
 	c.Flags().StringVar(&f.fetch, "fetch", "", "base quota of fetching, such as 1MiB; 0 for none")
 	c.Flags().StringVar(&f.request, "request", "", "base quota of request time, such as 50%; 0 for none")
@@ -162,7 +162,7 @@ func editError(path string, err error) error {
 	case errors.As(err, &bad):
 		return exitWith(exitInput, "%s", bad.In(path))
 	case errors.Is(err, credstore.ErrNoFile):
-		return exitWith(exitInput, "%s: no such file (kaasd user add makes it)", path)
+		return exitWith(exitInput, "%s: no such file (kaasd user add makes it, --file names another)", path)
 	case errors.Is(err, credstore.ErrProjected):
 		return exitWith(exitFailed, "%s: %w", path, err)
 	}

@@ -74,7 +74,7 @@ func newUserList(a *app) *cobra.Command {
 func readCredentials(path string) (*credstore.Snapshot, error) {
 	raw, err := credstore.Read(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, exitWith(exitInput, "%s: no such file (kaasd user add makes it)", path)
+		return nil, exitWith(exitInput, "%s: no such file (kaasd user add makes it, --file names another)", path)
 	}
 	if err != nil {
 		return nil, exitWith(exitInput, "%s: %w", path, pathCause(err))
@@ -134,7 +134,7 @@ func (l listedUser) auth() string {
 	case l.TLSCN != "":
 		text += " CN=" + l.TLSCN
 	case l.ServiceAccount != "":
-		text += " " + l.ServiceAccount
+		text += " " + l.ServiceAccount + " (no log-in yet)"
 	case !l.CanLogin:
 		text += " (no log-in: " + l.WhyNot + ")"
 	}

@@ -115,7 +115,7 @@ func (d *Document) Set(name string, c Change) error {
 	case c.kinds() > 1:
 		return fmt.Errorf("user %s can be of one kind only: password, TLS name or service account", strconv.Quote(name))
 	case c.kinds() == 0 && len(c.Quotas) == 0:
-		return fmt.Errorf("nothing to change for user %s", strconv.Quote(name))
+		return fmt.Errorf("nothing to change for user %s (a quota, a password or another kind of log-in)", strconv.Quote(name))
 	case !utf8.ValidString(c.TLSCN):
 		return fmt.Errorf("the TLS name %s is not UTF-8", strconv.Quote(c.TLSCN))
 	}
@@ -151,7 +151,7 @@ func (d *Document) Remove(name string) error {
 }
 
 func unknownUser(name string) error {
-	return fmt.Errorf("there is no user %s in the file", strconv.Quote(name))
+	return fmt.Errorf("there is no user %s in the file (kaasd user list shows who is, kaasd user add makes one)", strconv.Quote(name))
 }
 
 func (c Change) kinds() int {

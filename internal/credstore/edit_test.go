@@ -153,8 +153,8 @@ func TestEditRefusals(t *testing.T) {
 			return d.Set("a", Change{TLSCN: "x"})
 		}, `the TLS name "x" belongs to user "n", and would be taken away from there`},
 		"add two kinds":        {func(d *Document) error { return d.Add("n", Change{TLSCN: "x", Scram: &someKeys}) }, `user "n" can be of one kind only: password, TLS name or service account`},
-		"set who is not there": {func(d *Document) error { return d.Set("n", Change{TLSCN: "x"}) }, `there is no user "n" in the file`},
-		"set nothing":          {func(d *Document) error { return d.Set("a", Change{}) }, `nothing to change for user "a"`},
+		"set who is not there": {func(d *Document) error { return d.Set("n", Change{TLSCN: "x"}) }, `there is no user "n" in the file (kaasd user list shows who is, kaasd user add makes one)`},
+		"set nothing":          {func(d *Document) error { return d.Set("a", Change{}) }, `nothing to change for user "a" (a quota, a password or another kind of log-in)`},
 		"negative quota": {func(d *Document) error {
 			return d.Set("a", Change{Quotas: map[string]int64{kafka.ProducerByteRate: -1}})
 		}, `producer_byte_rate=-1 is not a quota: it must be from 0 (none) to 9223372036854775807`},
@@ -162,7 +162,7 @@ func TestEditRefusals(t *testing.T) {
 			return d.Set("a", Change{Quotas: map[string]int64{kafka.RequestPercentage: 1 << 31}})
 		}, `request_percentage=2147483648 is not a quota: it must be from 0 (none) to 2147483647`},
 		"unknown quota":         {func(d *Document) error { return d.Set("a", Change{Quotas: map[string]int64{"bogus": 1}}) }, `a quota of the file is one of producer_byte_rate, consumer_byte_rate, request_percentage`},
-		"remove who's not here": {func(d *Document) error { return d.Remove("n") }, `there is no user "n" in the file`},
+		"remove who's not here": {func(d *Document) error { return d.Remove("n") }, `there is no user "n" in the file (kaasd user list shows who is, kaasd user add makes one)`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := file(t)
