@@ -13,6 +13,8 @@ kafka_tool() { # kafka_tool FILE NAME: Kafka's own script of that name
 }
 kafka_tool kafka-configs.sh configs
 kafka_tool kafka-producer-perf-test.sh producer-perf
+kafka_tool kafka-console-consumer.sh console-consumer
+kafka_tool kafka-consumer-groups.sh consumer-groups
 
 # block TEXT: the block of the page that holds the text.
 block() { awk -v text="$1" '/^```/ { open = !open; if (!open && index(all, text)) { printf "%s", all; exit } all = ""; next } open { all = all $0 "\n" }' "$page"; }
@@ -58,6 +60,10 @@ out=$(typed 'kaasd quota describe')
 for entity in 'user ANONYMOUS, client-id perf-producer-client +1 MiB/s' 'client-default +2 MiB/s +4 MiB/s' 'ip-default .* 50/s'; do
   has "6: kill -9 has taken nothing of $entity" "$out" "^$entity"
 done
+out=$(typed "$(block 'kafka-consumer-groups.sh')")
+has "7: /metrics shows the lag" "$out" '^kaasd_group_lag\{group="billing",topic="orders"\} [1-9]'
+has "7: and so does Kafka's tool" "$out" '^billing +orders +0 +5000 +[0-9]+ +[1-9]'
+has "7: the offsets are reset" "$out" '^billing +orders +0 +0 *$'
 
 # The tutorial shows a session: what is typed stands behind "$ ", the answer below.
 session() { sed -n 's/^\$ //p' <<<"$1"; }

@@ -17,7 +17,7 @@ func settingsReference() string {
 
 const referenceHead = `# Settings
 
-Made from the table of options in cmd/kaasd: a test holds it equal.
+Every setting of ` + "`kaasd start`" + `. ` + "`kaasd config init`" + ` prints a file with all of them. (This page is made from the table of options in cmd/kaasd.)
 
 The file key ` + "`quota.idle`" + ` is the flag ` + "`--quota-idle`" + ` and the variable ` + "`KAASD_QUOTA_IDLE`" + `; so for every key. Where Kafka has the
 property, the variable of Kafka's images works too (` + "`KAFKA_`" + `, upper case, ` + "`.`" + ` becomes ` + "`_`" + `).
@@ -30,6 +30,10 @@ An unknown key or ` + "`KAASD_`" + ` variable is an error; a ` + "`KAFKA_`" + ` 
 Each listener has two settings of its own. ` + "`listener.name.NAME.max.connection.creation.rate`" + `, NAME in lower case, is what
 ` + "`max.connection.creation.rate`" + ` is for the broker. It is a file key and a variable (` + "`KAFKA_LISTENER_NAME_NAME_MAX_CONNECTION_CREATION_RATE`" + `), and no flag.
 So is ` + "`listener.name.NAME.ssl.client.auth`" + `; without it, clients of a SASL_SSL listener are not asked for a certificate, as in Kafka.
+
+The settings are read at the start. Of a changed file, ` + "`kill -HUP`" + ` takes what is marked live, and the log names what needs a restart. What
+` + "`kafka-configs.sh --entity-type brokers`" + ` can alter is in force at once, and wins over what is said here. Files that settings name (credentials, certificates,
+` + "`http.config.file`" + `) are read again by themselves when their content changes.
 
 | key | value | default | live | meaning |
 |---|---|---|---|---|
