@@ -134,7 +134,8 @@ func TestGateFilesThatAreRefused(t *testing.T) {
 	for _, c := range []struct{ name, content, want string }{
 		{"unknown key", "basic_auth: {}\n", "basic_auth"},
 		{"not a map", "- a\n", "web.yml"},
-		{"a readable password", "basic_auth_users:\n  prom: hunter2-hunter2\n", "web.yml"},
+		{"a readable password", "basic_auth_users:\n  prom: hunter2-hunter2\n", `web.yml: basic_auth_users: the password of "prom" is no bcrypt hash (htpasswd -nBC 10 NAME makes one)`},
+		{"the example's password", "basic_auth_users:\n  prom: $2y$10$...\n", `the password of "prom" is no bcrypt hash`},
 		{"no key", "tls_server_config:\n  cert_file: a.pem\n", "missing"},
 		{"no certificate", "tls_server_config:\n  cert_file: a.pem\n  key_file: b.pem\n", "a.pem"},
 		{"a header that may not be set", "http_server_config:\n  headers:\n    Set-Cookie: a\n", "Set-Cookie"},

@@ -32,21 +32,24 @@ type lock struct {
 // lockBytes is above the size of any file that is meant.
 const lockBytes = 1 << 20
 
-// readLock reads a file in the format of exporter-toolkit, whose own check it has
-// passed.
+// readLock reads a file in the format of exporter-toolkit, which has to pass its
+// own check too.
 func readLock(path string) (*lock, error) {
 	content, err := watch.Read(path, lockBytes)
 	if err != nil {
 		return nil, err
-	}
-	if err := web.Validate(path); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	c, err := decodeLock(path, content)
 	if err != nil {
 		return nil, err
 	}
 	l := &lock{headers: c.HTTPConfig.Header, users: map[string][]byte{}}
+	if err := l.enroll(c); err != nil { // first: exporter-toolkit does not say whose password is wrong
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if err := web.Validate(path); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
 	if err := l.take(path, content, c); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
@@ -86,11 +89,9 @@ func (l *lock) take(path string, content []byte, c *web.Config) error {
 	}
 	h.Sum(l.sum[:0])
 	if c.TLSConfig.IsEnabled() {
-		if err := l.encrypt(&c.TLSConfig); err != nil {
-			return err
-		}
+		return l.encrypt(&c.TLSConfig)
 	}
-	return l.enroll(c)
+	return nil
 }
 
 // Certificate is what the pages show that are served with an http.config.file; nil
@@ -134,7 +135,7 @@ func (l *lock) enroll(c *web.Config) error {
 	for name, hash := range c.Users {
 		cost, err := bcrypt.Cost([]byte(hash))
 		if err != nil {
-			return fmt.Errorf("basic_auth_users: the password of %q is no bcrypt hash", name)
+			return fmt.Errorf("basic_auth_users: the password of %q is no bcrypt hash (htpasswd -nBC 10 NAME makes one)", name)
 		}
 		slowest = max(slowest, cost)
 		l.users[name] = []byte(hash)
