@@ -95,7 +95,24 @@ func (c *call) allow(op kafka.Operation, r kafka.Resource) error {
 	if c.may(op, r) {
 		return nil
 	}
+	c.tellDenied(op, r)
 	return kafka.Errorf(denied[r.Type], "%s has no permission for %s on %s", c.principal(), op, r)
+}
+
+// tellDenied tells the operator as whom somebody was refused what, of each
+// principal, operation and resource once in 10 s: the client is not told its name.
+func (c *call) tellDenied(op kafka.Operation, r kafka.Resource) {
+	const message = "denied"
+	resource := kafka.Label(r.String())
+	suppressed, ok := c.h.denials.Allow(message, fmt.Sprint(c.principal(), op, resource), c.now)
+	if !ok {
+		return
+	}
+	fields := append(c.who(), zap.String("api", c.route.Name), zap.Stringer("operation", op), zap.String("resource", resource))
+	if suppressed > 0 {
+		fields = append(fields, zap.Int("suppressed", suppressed))
+	}
+	c.h.log.Info(message, fields...)
 }
 
 // denied is the code that tells of a missing permission.

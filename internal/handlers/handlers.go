@@ -87,6 +87,7 @@ type Handlers struct {
 	sessions    *fetchSessions
 	producerIDs *producerIDs
 	tries       *auth.Tries
+	denials     server.Repeats
 	log         *zap.Logger
 	audit       *zap.Logger
 	metrics     *metrics

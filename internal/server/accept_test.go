@@ -176,12 +176,12 @@ func TestPanicsEndOneConnection(t *testing.T) {
 }
 
 func TestRepeats(t *testing.T) {
-	var r repeats
+	var r Repeats
 	now := time.Unix(0, 0)
 	step := func(after time.Duration, host string, suppressed int, ok bool) {
 		t.Helper()
 		now = now.Add(after)
-		if gotSuppressed, got := r.allow("m", host, now); got != ok || gotSuppressed != suppressed {
+		if gotSuppressed, got := r.Allow("m", host, now); got != ok || gotSuppressed != suppressed {
 			t.Errorf("%v %s: got %d, %v, want %d, %v", now.UTC(), host, gotSuppressed, got, suppressed, ok)
 		}
 	}
@@ -191,7 +191,7 @@ func TestRepeats(t *testing.T) {
 	step(time.Second, "b", 0, true)
 	step(7*time.Second, "a", 2, true)
 	for i := range 2 * maxRepeats {
-		r.allow("m", string(rune(i)), now)
+		r.Allow("m", string(rune(i)), now)
 	}
 	if len(r.seen) > maxRepeats {
 		t.Errorf("got %d hosts remembered, want at most %d", len(r.seen), maxRepeats)

@@ -112,6 +112,6 @@
 // # Locks
 //
 // Server.mu guards the set of connections; memory.mu, outbox.mu, porch.mu and
-// repeats.mu are leaves. None is held across a wait, and none is taken while
+// Repeats.mu are leaves. None is held across a wait, and none is taken while
 // another is held.
 package server

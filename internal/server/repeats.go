@@ -9,32 +9,34 @@ import (
 )
 
 const (
-	repeatEvery = 10 * time.Second // one line per message and host
-	maxRepeats  = 1024             // hosts remembered
+	repeatEvery = 10 * time.Second // one line per message and subject
+	maxRepeats  = 1024             // subjects remembered
 )
 
-// repeats holds back log lines that say the same of the same host.
-type repeats struct {
+// Repeats holds back log lines that say the same of the same subject: a host, or
+// whatever a line is about. The zero value is ready.
+type Repeats struct {
 	mu   sync.Mutex
 	seen map[repeat]*tally
 }
 
-type repeat struct{ message, host string }
+type repeat struct{ message, subject string }
 
 type tally struct {
 	logged     time.Time
 	suppressed int
 }
 
-// allow says whether the line may be logged now, and how many like it were
-// not since the last one.
-func (r *repeats) allow(message, host string, now time.Time) (suppressed int, ok bool) {
+// Allow says whether the line may be logged now, at most one in 10 s, and how
+// many like it were not since the last one. While very many subjects are
+// remembered new ones are not logged.
+func (r *Repeats) Allow(message, subject string, now time.Time) (suppressed int, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.seen == nil {
 		r.seen = map[repeat]*tally{}
 	}
-	key := repeat{message, host}
+	key := repeat{message, subject}
 	t := r.seen[key]
 	if t == nil {
 		if r.forget(now); len(r.seen) >= maxRepeats {
@@ -53,7 +55,7 @@ func (r *repeats) allow(message, host string, now time.Time) (suppressed int, ok
 }
 
 // forget makes room when the table is full.
-func (r *repeats) forget(now time.Time) {
+func (r *Repeats) forget(now time.Time) {
 	if len(r.seen) < maxRepeats {
 		return
 	}
@@ -66,7 +68,7 @@ func (r *repeats) forget(now time.Time) {
 
 // note logs what peers and sockets do wrong, at most once per host and 10 s.
 func (s *Server) note(level zapcore.Level, message, host string, fields ...zap.Field) {
-	suppressed, ok := s.repeats.allow(message, host, time.Now())
+	suppressed, ok := s.repeats.Allow(message, host, time.Now())
 	if !ok {
 		return
 	}

@@ -27,7 +27,7 @@ type Server struct {
 	options Options
 	handler Handler
 	log     *zap.Logger
-	repeats repeats
+	repeats Repeats
 	memory  *memory
 	doors   []*door
 	porch   *porch
