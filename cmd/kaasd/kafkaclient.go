@@ -25,6 +25,10 @@ import (
 // reachTimeout is how long a command tries to reach the broker, or the page.
 const reachTimeout = 5 * time.Second
 
+// maxClosings is how many connections the peer may close without an answer until
+// it is taken to speak another protocol.
+const maxClosings = 3
+
 // clientFlags are those of every command that speaks Kafka.
 type clientFlags struct {
 	bootstrap, commandConfig, saslUser, saslPasswordFile, tlsCA string
@@ -82,14 +86,14 @@ func connectBy(ctx context.Context, opts []kgo.Opt, address string) (*remote, er
 }
 
 // reach tries until the time is up: the broker may be starting. A refused
-// log-in does not get better by waiting.
+// log-in does not get better by waiting, and hardly a peer that hangs up.
 func reach(ctx context.Context, client *kgo.Client, address string) error {
 	ctx, cancel := context.WithTimeout(ctx, reachTimeout)
 	defer cancel()
 	pause := time.NewTicker(200 * time.Millisecond)
 	defer pause.Stop()
 	var last error
-	for {
+	for closings := 0; ; {
 		err := client.Ping(ctx)
 		if err == nil {
 			return nil
@@ -99,6 +103,11 @@ func reach(ctx context.Context, client *kgo.Client, address string) error {
 		}
 		if cause := tlsCause(err); cause != "" {
 			return exitWith(exitUnreachable, "cannot reach %s%s", address, cause)
+		}
+		if isClosed(err) {
+			if closings++; closings == maxClosings {
+				return exitWith(exitUnreachable, "cannot reach %s%s", address, dialCause(err))
+			}
 		}
 		// A try that the end of our time has cut short tells nothing.
 		if last == nil || ctx.Err() == nil && !isTimeout(err) {
@@ -112,6 +121,12 @@ func reach(ctx context.Context, client *kgo.Client, address string) error {
 	}
 }
 
+// isClosed says whether the peer hung up without a word.
+func isClosed(err error) bool {
+	var closed *kgo.ErrFirstReadEOF
+	return errors.As(err, &closed) || strings.Contains(err.Error(), "EOF")
+}
+
 func isTimeout(err error) bool {
 	var timeout net.Error
 	return errors.Is(err, context.DeadlineExceeded) || errors.As(err, &timeout) && timeout.Timeout()
@@ -123,13 +138,12 @@ func dialCause(err error) string {
 	const another = " (is kaasd running? --bootstrap-server names another)"
 	var op *net.OpError
 	var dns *net.DNSError
-	var closed *kgo.ErrFirstReadEOF
 	switch {
 	case errors.As(err, &dns):
 		return ": no such host" + another
 	case errors.As(err, &op) && op.Op == "dial", errors.Is(err, context.DeadlineExceeded):
 		return another
-	case errors.As(err, &closed), strings.Contains(err.Error(), "EOF"):
+	case isClosed(err):
 		return ": it closes the connection (does it ask for a log-in? --sasl-user and --sasl-password-file, or --command-config; for TLS? --tls-ca)"
 	}
 	return ": " + err.Error() + another
