@@ -175,7 +175,7 @@ func (r *reader) settle(entries []entry) map[string]*User {
 func (r *reader) judge(e entry) {
 	unused := e.user.password != nil
 	e.user.judge()
-	if ok, why := e.user.CanLogin(); !ok && e.user.AuthType != AuthServiceAccount {
+	if ok, why := e.user.CanLogin(); !ok {
 		r.about(e, Inert, "", "cannot log in: "+why)
 	}
 	if unused && e.user.password == nil {

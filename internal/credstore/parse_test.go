@@ -227,6 +227,7 @@ func TestParseSample(t *testing.T) {
 		lines = append(lines, w.Error())
 	}
 	if diff := cmp.Diff([]string{
+		`line 15: users[2] "job": cannot log in: there is no log-in through service accounts yet`,
 		`line 17: users[3] "dev": plainPassword holds a readable password`,
 		`line 18: users[4] "old": plainPassword holds a readable password`,
 		`line 18: users[4] "old": cannot log in: authType "kerberos" is not known`,
