@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
 
 	"kaasd/internal/auth"
@@ -26,7 +27,8 @@ type Gate struct {
 	tries *auth.Tries
 	turn  chan struct{} // held while a password is hashed, which is made to be slow
 
-	current atomic.Pointer[lock]
+	notAfter *prometheus.GaugeVec // file
+	current  atomic.Pointer[lock]
 
 	mu    sync.Mutex // held over a whole reload
 	since time.Time
@@ -38,7 +40,7 @@ type Gate struct {
 
 // OpenGate reads the file for the first time. There is no last good one to stand
 // on, so a bad one is an error.
-func OpenGate(path string, log *zap.Logger) (*Gate, error) {
+func OpenGate(path string, log *zap.Logger, reg prometheus.Registerer) (*Gate, error) {
 	g := &Gate{
 		path: path, log: log.Named("admin"), watch: watch.DefaultOptions(), tries: auth.NewTries(), turn: make(chan struct{}, 1),
 		since: time.Now(), known: map[[32]byte]bool{},
@@ -47,8 +49,17 @@ func OpenGate(path string, log *zap.Logger) (*Gate, error) {
 	if err != nil {
 		return nil, fmt.Errorf("http.config.file: %w", err)
 	}
-	g.current.Store(first)
+	g.registerMetrics(reg)
+	g.enforce(first)
 	return g, nil
+}
+
+// enforce puts what was read in force.
+func (g *Gate) enforce(l *lock) {
+	g.current.Store(l)
+	if l.tls != nil {
+		g.notAfter.WithLabelValues("http.config.file").Set(float64(l.end.Unix()))
+	}
 }
 
 // TLS says whether the pages are served over TLS. That does not change while
@@ -66,6 +77,18 @@ func (g *Gate) Fault() string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.fault
+}
+
+// Status is the state of the files.
+func (g *Gate) Status() HTTPConfig {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	s := HTTPConfig{InForceSince: g.since.UTC(), Error: g.fault}
+	if l := g.current.Load(); l.tls != nil {
+		end := l.end.UTC()
+		s.NotAfter = &end
+	}
+	return s
 }
 
 var errToggled = errors.New("TLS cannot be turned on or off while running (a restart does it)")
@@ -91,7 +114,7 @@ func (g *Gate) Reload(trigger string) (line string, err error) {
 		g.log.Debug("http config unchanged", zap.String("trigger", trigger))
 		return "http config unchanged", nil
 	}
-	g.current.Store(next)
+	g.enforce(next)
 	g.since = time.Now()
 	g.log.Info("http config reloaded", zap.String("trigger", trigger), zap.String("file", g.path), zap.Bool("tls", next.tls != nil), zap.Int("users", len(next.users)))
 	return fmt.Sprintf("http config reloaded: %d users", len(next.users)), nil

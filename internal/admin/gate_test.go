@@ -13,11 +13,15 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 	"golang.org/x/crypto/bcrypt"
 
+	"kaasd/internal/certificate"
 	"kaasd/internal/certificate/certificatetest"
 )
 
@@ -48,7 +52,7 @@ func put(t *testing.T, path, content string) {
 
 func mustOpen(t *testing.T, path string, log *zap.Logger) *Gate {
 	t.Helper()
-	g, err := OpenGate(path, log)
+	g, err := OpenGate(path, log, prometheus.NewRegistry())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,13 +146,13 @@ func TestGateFilesThatAreRefused(t *testing.T) {
 		{"a limit of its own", "rate_limit:\n  burst: 5\n  interval: 1s\n", "rate_limit"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := OpenGate(gateFile(t, c.content), zap.NewNop())
+			_, err := OpenGate(gateFile(t, c.content), zap.NewNop(), prometheus.NewRegistry())
 			if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "hunter2") {
 				t.Errorf("got %v, want %q", err, c.want)
 			}
 		})
 	}
-	if _, err := OpenGate(filepath.Join(t.TempDir(), "web.yml"), zap.NewNop()); err == nil {
+	if _, err := OpenGate(filepath.Join(t.TempDir(), "web.yml"), zap.NewNop(), prometheus.NewRegistry()); err == nil {
 		t.Error("a file that is not there was read")
 	}
 }
@@ -263,34 +267,46 @@ func TestPagesOverTLS(t *testing.T) {
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(authority.Cert)
 	dir := t.TempDir()
-	first, second := authority.Issue(t, pkix.Name{}, nil), authority.Issue(t, pkix.Name{}, nil)
+	first, second := authority.Issue(t, pkix.Name{}, nil), authority.Issue(t, pkix.Name{}, nil, certificatetest.Valid(time.Now().Add(-time.Minute), time.Now().Add(30*time.Hour)))
 	first.Write(t, dir)
 	path := filepath.Join(dir, "web.yml")
 	put(t, path, "tls_server_config:\n  cert_file: tls.crt\n  key_file: tls.key\n")
-	g := mustOpen(t, path, zap.NewNop())
+	reg := prometheus.NewRegistry()
+	ends := certificate.NotAfter(reg) // as listeners with TLS have made it
+	g, err := OpenGate(path, zap.NewNop(), reg)
+	if err != nil {
+		t.Fatal(err)
+	}
 	address := serving(t, g)
-	expect := func(want string) {
+	expect := func(want certificatetest.Pair) {
 		t.Helper()
-		if got, err := serial(t, address, roots); err != nil || got != want {
-			t.Errorf("got %s, %v, want %s", got, err, want)
+		if got, err := serial(t, address, roots); err != nil || got != want.Serial().String() {
+			t.Errorf("got %s, %v, want %v", got, err, want.Serial())
+		}
+		end := want.TLS().Leaf.NotAfter
+		if got := g.Status().NotAfter; got == nil || !got.Equal(end) {
+			t.Errorf("the status says until %v, want %v", got, end)
+		}
+		if got := testutil.ToFloat64(ends.WithLabelValues("http.config.file")); got != float64(end.Unix()) {
+			t.Errorf("the gauge says until %v, want %v", got, end)
 		}
 	}
-	expect(first.Serial().String())
+	expect(first)
 	put(t, filepath.Join(dir, "tls.crt"), string(second.Cert))
 	if _, err := g.Reload("signal"); err == nil {
 		t.Error("a certificate without its key was taken")
 	}
-	expect(first.Serial().String())
+	expect(first)
 	second.Write(t, dir)
 	if line, err := g.Reload("signal"); err != nil {
 		t.Errorf("%s: %v", line, err)
 	}
-	expect(second.Serial().String())
+	expect(second)
 	put(t, path, "")
 	if _, err := g.Reload("signal"); !errors.Is(err, errToggled) {
 		t.Errorf("TLS was turned off: %v", err)
 	}
-	expect(second.Serial().String())
+	expect(second)
 	resp, err := http.Get("http://" + address + "/livez")
 	if err == nil {
 		defer resp.Body.Close()

@@ -10,11 +10,13 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"time"
 
 	"github.com/prometheus/exporter-toolkit/web"
 	"go.yaml.in/yaml/v3"
 	"golang.org/x/crypto/bcrypt"
 
+	"kaasd/internal/certificate"
 	"kaasd/internal/watch"
 )
 
@@ -24,6 +26,7 @@ type lock struct {
 	sum     [sha256.Size]byte // of all content
 	files   []string          // the file itself first
 	tls     *tls.Config       // nil: pages are served in the clear
+	end     time.Time         // of the first certificate of what tls shows
 	headers map[string]string
 	users   map[string][]byte // bcrypt hashes of passwords; none: no password is asked for
 	nobody  []byte            // a hash that no password has, as slow as those of users
@@ -121,6 +124,9 @@ func (l *lock) encrypt(c *web.TLSConfig) error {
 	}
 	pair, err := config.GetCertificate(nil)
 	if err != nil {
+		return err
+	}
+	if l.end, err = certificate.FirstEnd(*pair); err != nil {
 		return err
 	}
 	config.Certificates, config.GetCertificate = []tls.Certificate{*pair}, nil

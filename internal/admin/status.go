@@ -16,6 +16,7 @@ type Status struct {
 	Data         Data          `json:"data"`
 	Credentials  Credentials   `json:"credentials"`
 	Certificates *Certificates `json:"certificates,omitempty"` // where a listener has TLS
+	HTTPConfig   *HTTPConfig   `json:"http_config,omitempty"`  // where there is an http.config.file
 	Counts       Counts        `json:"counts"`
 }
 
@@ -49,6 +50,13 @@ type Certificates struct {
 	NotAfter     time.Time `json:"not_after"` // of the first that ends
 	InForceSince time.Time `json:"in_force_since"`
 	Error        string    `json:"error"` // of the last try; empty: it was good
+}
+
+// HTTPConfig is the state of http.config.file and of the files that it names.
+type HTTPConfig struct {
+	NotAfter     *time.Time `json:"not_after,omitempty"` // of the pages' certificate; not there: they are served in the clear
+	InForceSince time.Time  `json:"in_force_since"`
+	Error        string     `json:"error"` // of the last try; empty: it was good
 }
 
 // Counts are what a broker is full of.

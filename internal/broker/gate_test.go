@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/crypto/bcrypt"
 
+	"kaasd/internal/admin"
 	"kaasd/internal/broker"
 	"kaasd/internal/broker/brokertest"
 	"kaasd/internal/credstore"
@@ -64,5 +65,26 @@ func TestPagesFollowTheirFile(t *testing.T) {
 	}
 	if got := visit("/metrics", "second"); got != 200 {
 		t.Errorf("with a bad file: %d", got)
+	}
+}
+
+// Whether the file can be used is for operators to see.
+func TestPagesTellOfTheirFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "web.yml")
+	rewrite(t, path, "")
+	b := brokertest.Start(t, func(c *broker.Config) { c.HTTP.File = path })
+	for _, c := range []struct {
+		content, fault string
+		gauge          float64
+	}{{"", "", 1}, {"basic_auth: {}\n", "basic_auth", 0}, {"http_server_config: {}\n", "", 1}} {
+		rewrite(t, path, c.content)
+		_, _ = b.ReloadFiles(credstore.TriggerSignal)
+		if got := document[admin.Status](t, b, "/v1/status").HTTPConfig; got == nil || (got.Error == "") != (c.fault == "") || !strings.Contains(got.Error, c.fault) ||
+			got.NotAfter != nil {
+			t.Errorf("with %q the status says %+v", c.content, got)
+		}
+		if got := scrape(t, b).sum("kaasd_http_config_last_reload_successful"); got != c.gauge {
+			t.Errorf("with %q the gauge says %v", c.content, got)
+		}
 	}
 }

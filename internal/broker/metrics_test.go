@@ -61,7 +61,9 @@ func typeOf(f *dto.MetricFamily) string { return strings.ToLower(f.GetType().Str
 func used(t *testing.T, changes ...func(*broker.Config)) *brokertest.Broker {
 	t.Helper()
 	n := newNotary(t)
-	b, _ := startWithFile(t, credentials(t, alice, carol), append(changes, n.listeners)...)
+	web := filepath.Join(t.TempDir(), "web.yml")
+	rewrite(t, web, "")
+	b, _ := startWithFile(t, credentials(t, alice, carol), append(changes, n.listeners, func(c *broker.Config) { c.HTTP.File = web })...)
 	mustDialTLS(t, b.SSL, n.client())
 	p := dialAs(t, b.SASL, "alice", "a-secret")
 	admin := dial(t, b.Plain)

@@ -88,6 +88,10 @@ func (b *Broker) status() admin.Status {
 		c := b.certificates.Status()
 		s.Certificates = &admin.Certificates{NotAfter: c.NotAfter.UTC(), InForceSince: c.InForce.UTC(), Error: c.Error}
 	}
+	if b.gate != nil {
+		c := b.gate.Status()
+		s.HTTPConfig = &c
+	}
 	if !b.opened.Load() {
 		return s
 	}

@@ -1,6 +1,7 @@
 package certificate
 
 import (
+	"errors"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -32,10 +33,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 			Name: "kaasd_tls_reloads_total",
 			Help: "Reads of the certificate files.",
 		}, []string{"trigger", "result"}),
-		notAfter: f.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "kaasd_tls_certificate_not_after_timestamp_seconds",
-			Help: "When the certificates of a file that are in force end, the first of its chain.",
-		}, []string{"file"}),
+		notAfter: NotAfter(reg),
 	}
 	for _, trigger := range triggers {
 		for _, outcome := range []Outcome{Applied, Unchanged, Failed} {
@@ -43,6 +41,24 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		}
 	}
 	return m
+}
+
+// NotAfter is the gauge of when certificates end, by file. The pages, whose
+// certificate is none of a Store, put theirs into it too: it is made once for a
+// registry.
+func NotAfter(reg prometheus.Registerer) *prometheus.GaugeVec {
+	made := prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Name: "kaasd_tls_certificate_not_after_timestamp_seconds",
+		Help: "When the certificates of a file that are in force end, the first of its chain; file=\"http.config.file\" is what the pages show.",
+	}, []string{"file"})
+	err := reg.Register(made)
+	if there := (prometheus.AlreadyRegisteredError{}); errors.As(err, &there) {
+		return there.ExistingCollector.(*prometheus.GaugeVec)
+	}
+	if err != nil {
+		panic(err) // as promauto does
+	}
+	return made
 }
 
 // reloaded counts one read of the files.

@@ -43,7 +43,7 @@ func parse(f Files, c content, least uint16) (*set, error) {
 		if err != nil {
 			return nil, err
 		}
-		if s.ends[file], err = firstEnd(made); err != nil {
+		if s.ends[file], err = FirstEnd(made); err != nil {
 			return nil, fmt.Errorf("tls.cert.file: %s: %w", file, err)
 		}
 		s.certificates = append(s.certificates, made)
@@ -74,9 +74,9 @@ func (s *set) configure(pool *x509.CertPool, least uint16) {
 	}
 }
 
-// firstEnd is when the first certificate of the chain ends: from then on
+// FirstEnd is when the first certificate of the chain ends: from then on
 // clients refuse it.
-func firstEnd(made tls.Certificate) (time.Time, error) {
+func FirstEnd(made tls.Certificate) (time.Time, error) {
 	end := made.Leaf.NotAfter
 	for i, der := range made.Certificate[1:] {
 		c, err := x509.ParseCertificate(der)
