@@ -338,6 +338,9 @@ func (c *conn) arm() {
 // fill reads at least one byte.
 func (c *conn) fill(p []byte) (int, error) {
 	for {
+		if c.wire != nil {
+			c.wire.left = recordBytes
+		}
 		n, err := c.nc.Read(p)
 		switch {
 		case n > 0:
