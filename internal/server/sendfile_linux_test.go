@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -18,7 +19,7 @@ type ranges struct {
 	heads [][]byte
 	sizes []int
 	said  int // what Size says beyond the truth
-	sent  *int
+	sent  *atomic.Int64
 }
 
 func (p *ranges) Size() int {
@@ -42,7 +43,7 @@ func (p *ranges) WriteTo(w io.Writer) (int64, error) {
 		case errors.Is(err, errors.ErrUnsupported):
 			_, err = io.Copy(struct{ io.Writer }{w}, io.NewSectionReader(p.file, pos, size))
 		case err == nil:
-			*p.sent++
+			p.sent.Add(1)
 		}
 		if err != nil {
 			return 0, err
@@ -78,7 +79,7 @@ func answered(p Payload) *handler {
 }
 
 // inRanges is an answer with ranges of many sizes, as a frame, and its bytes.
-func inRanges(t *testing.T, sent *int) (*ranges, []byte) {
+func inRanges(t *testing.T, sent *atomic.Int64) (*ranges, []byte) {
 	t.Helper()
 	f, data := fileOf(t, 12<<20)
 	p := &ranges{file: f, sent: sent}
@@ -98,7 +99,7 @@ func inRanges(t *testing.T, sent *int) (*ranges, []byte) {
 // TestFileIsSent: what a socket sends from a file itself arrives as if it had
 // been written, in order with what is gathered before and after.
 func TestFileIsSent(t *testing.T) {
-	sent := 0
+	var sent atomic.Int64
 	p, want := inRanges(t, &sent)
 	r := start(t, testOptions(), answered(p))
 	c := r.dial()
@@ -108,15 +109,15 @@ func TestFileIsSent(t *testing.T) {
 			t.Fatal("the bytes differ")
 		}
 	}
-	if sent != 3*len(p.sizes) {
-		t.Errorf("%d ranges were sent, want %d", sent, 3*len(p.sizes))
+	if n := sent.Load(); n != int64(3*len(p.sizes)) {
+		t.Errorf("%d ranges were sent, want %d", n, 3*len(p.sizes))
 	}
 }
 
 // TestFileIsReadWithoutSocket: a transport that is no plain socket, such as one
 // that encrypts, must see the bytes.
 func TestFileIsReadWithoutSocket(t *testing.T) {
-	sent := 0
+	var sent atomic.Int64
 	p, want := inRanges(t, &sent)
 	bubble(t, testOptions(), answered(p), func(t *testing.T, r *rig) {
 		c := r.pipe()
@@ -125,8 +126,8 @@ func TestFileIsReadWithoutSocket(t *testing.T) {
 			t.Error("the bytes differ")
 		}
 	})
-	if sent != 0 {
-		t.Errorf("%d ranges were sent", sent)
+	if n := sent.Load(); n != 0 {
+		t.Errorf("%d ranges were sent", n)
 	}
 }
 
@@ -177,7 +178,7 @@ func TestSendingFails(t *testing.T) {
 		"a peer that takes nothing new": {file: f, heads: [][]byte{make([]byte, 4), make([]byte, 4), make([]byte, 4)}, sizes: []int{1 << 10, 7 << 20, 0}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p.sent = new(int)
+			p.sent = new(atomic.Int64)
 			h := answered(p)
 			o := testOptions()
 			o.WriteTimeout = 20 * time.Millisecond
@@ -194,7 +195,7 @@ func TestSendingFails(t *testing.T) {
 func BenchmarkFile(b *testing.B) {
 	const size = 1 << 20
 	f, _ := fileOf(b, size)
-	p := &ranges{file: f, heads: [][]byte{framed(make([]byte, size))[:4]}, sizes: []int{size}, sent: new(int)}
+	p := &ranges{file: f, heads: [][]byte{framed(make([]byte, size))[:4]}, sizes: []int{size}, sent: new(atomic.Int64)}
 	for name, answer := range map[string]Payload{"sent": p, "copied": copied{p}} {
 		b.Run(name, func(b *testing.B) {
 			r := start(b, testOptions(), answered(answer))
