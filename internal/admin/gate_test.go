@@ -152,7 +152,8 @@ func TestGateFilesThatAreRefused(t *testing.T) {
 	}
 }
 
-// Nothing at all is a file too: the pages are open, as they are without one.
+// Nothing at all is a file too, at the start: the pages are open, as they are
+// without one.
 func TestEmptyGateFile(t *testing.T) {
 	g := mustOpen(t, gateFile(t, ""), zap.NewNop())
 	if w := visit(g, "GET", "/", "", ""); w.Code != 200 || g.Closed() {
@@ -180,6 +181,16 @@ func TestGateReloads(t *testing.T) {
 		t.Errorf("a bad file: %q, fault %q", line, g.Fault())
 	}
 	expect(200, 401)
+	for _, nothing := range []string{"", "\n"} {
+		put(t, path, nothing)
+		if line, err := g.Reload("signal"); !errors.Is(err, errEmptied) || g.Fault() == "" {
+			t.Errorf("an emptied file: %q, %v, fault %q", line, err, g.Fault())
+		}
+		if got := visit(g, "GET", "/", "", "").Code; got != 401 {
+			t.Errorf("an emptied file opened the pages: %d", got)
+		}
+	}
+	expect(200, 401)
 	put(t, path, "basic_auth_users:\n"+hashed(t, "prom", "new")+"http_server_config:\n  headers:\n    Strict-Transport-Security: max-age=1\n")
 	if line, err := g.Reload("signal"); err != nil || line != "http config reloaded: 1 users" || g.Fault() != "" {
 		t.Errorf("got %q, %v, fault %q", line, err, g.Fault())
@@ -190,6 +201,10 @@ func TestGateReloads(t *testing.T) {
 	}
 	if line, err := g.Reload("signal"); err != nil || line != "http config unchanged" {
 		t.Errorf("got %q, %v", line, err)
+	}
+	put(t, path, "{}")
+	if line, err := g.Reload("signal"); err != nil || g.Closed() {
+		t.Errorf("got %q, %v, closed %v", line, err, g.Closed())
 	}
 }
 
