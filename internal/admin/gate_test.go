@@ -7,6 +7,8 @@ import (
 	"crypto/x509/pkix"
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -311,6 +313,61 @@ func TestPagesOverTLS(t *testing.T) {
 		if resp.StatusCode != http.StatusBadRequest {
 			t.Errorf("in the clear: %d", resp.StatusCode)
 		}
+	}
+}
+
+// A client that sends and sends, and nothing is made of it, is cut off; one that
+// asks again and again is not.
+func TestPagesTakeLittle(t *testing.T) {
+	authority := certificatetest.NewAuthority(t, "pages")
+	dir := t.TempDir()
+	authority.Issue(t, pkix.Name{}, nil).Write(t, dir)
+	path := filepath.Join(dir, "web.yml")
+	put(t, path, "tls_server_config:\n  cert_file: tls.crt\n  key_file: tls.key\n")
+	address := serving(t, mustOpen(t, path, zap.NewNop()))
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(authority.Cert)
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}}}
+	defer client.CloseIdleConnections()
+	for range 20 { // 8 KiB of headers each, over one connection
+		r, err := http.NewRequest("GET", "https://"+address+"/livez", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("X-Long", strings.Repeat("x", 8<<10))
+		resp, err := client.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		io.Copy(io.Discard, resp.Body)
+		resp.Body.Close()
+	}
+
+	door := New(Options{Listen: "127.0.0.1:0", Gate: mustOpen(t, path, zap.NewNop())}, house(), zap.NewNop())
+	if err := door.Listen(); err != nil {
+		t.Fatal(err)
+	}
+	defer door.listener.Close()
+	visitor, err := net.Dial("tcp", door.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer visitor.Close()
+	accepted, err := door.doorway().Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer accepted.Close()
+	if _, ok := accepted.(*tls.Conn).NetConn().(*modestConn); !ok {
+		t.Error("below TLS as much is taken as comes")
+	}
+	near, far := net.Pipe()
+	c := &modestConn{Conn: near}
+	go far.Write(make([]byte, 2*modestBytes))
+	n, err := io.Copy(io.Discard, c)
+	far.Close()
+	if !errors.Is(err, errImmodest) || n < modestBytes || n >= 2*modestBytes {
+		t.Errorf("%d bytes were taken, and then %v", n, err)
 	}
 }
 
