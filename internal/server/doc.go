@@ -73,10 +73,10 @@
 // pieces of at most 256 KiB; who waits for a piece does not read. A frame
 // takes at most a quarter of the pool, and those above 256 KiB together three
 // quarters, so that small ones need not wait for large. While somebody waits,
-// frames must gain 160 KiB in each 3 s. When it can go no further the oldest
-// waiting frame gets the one seat outside the pool and is no longer counted in
-// it, so something always finishes and the total stays below the pool plus one
-// frame.
+// frames must gain in each 3 s a tenth of what they are, 48 to 160 KiB. When it
+// can go no further the oldest waiting frame gets the one seat outside the pool
+// and is no longer counted in it, so something always finishes and the total
+// stays below the pool plus one frame.
 //
 // Records of an answer need no memory where the peer is on a plain socket: the
 // kernel sends them from the file (outlet.SendFile). Any other transport, such as
