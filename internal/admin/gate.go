@@ -93,6 +93,8 @@ func (g *Gate) Status() HTTPConfig {
 
 var errToggled = errors.New("TLS cannot be turned on or off while running (a restart does it)")
 
+var errEmptied = errors.New("the file is empty, as it is while it is written or where the disk is full ({} opens the pages to everybody)")
+
 // Reload reads the files again and puts them in force if they are good. The line
 // says what became of it, the error that it is not good.
 func (g *Gate) Reload(trigger string) (line string, err error) {
@@ -102,6 +104,9 @@ func (g *Gate) Reload(trigger string) (line string, err error) {
 	held := g.current.Load()
 	if err == nil && (next.tls == nil) != (held.tls == nil) {
 		err = errToggled
+	}
+	if err == nil && next.blank && !held.blank {
+		err = errEmptied
 	}
 	g.fault = ""
 	switch {

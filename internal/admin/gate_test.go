@@ -7,6 +7,8 @@ import (
 	"crypto/x509/pkix"
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -157,7 +159,8 @@ func TestGateFilesThatAreRefused(t *testing.T) {
 	}
 }
 
-// Nothing at all is a file too: the pages are open, as they are without one.
+// Nothing at all is a file too, at the start: the pages are open, as they are
+// without one.
 func TestEmptyGateFile(t *testing.T) {
 	g := mustOpen(t, gateFile(t, ""), zap.NewNop())
 	if w := visit(g, "GET", "/", "", ""); w.Code != 200 || g.Closed() {
@@ -185,6 +188,16 @@ func TestGateReloads(t *testing.T) {
 		t.Errorf("a bad file: %q, fault %q", line, g.Fault())
 	}
 	expect(200, 401)
+	for _, nothing := range []string{"", "\n"} {
+		put(t, path, nothing)
+		if line, err := g.Reload("signal"); !errors.Is(err, errEmptied) || g.Fault() == "" {
+			t.Errorf("an emptied file: %q, %v, fault %q", line, err, g.Fault())
+		}
+		if got := visit(g, "GET", "/", "", "").Code; got != 401 {
+			t.Errorf("an emptied file opened the pages: %d", got)
+		}
+	}
+	expect(200, 401)
 	put(t, path, "basic_auth_users:\n"+hashed(t, "prom", "new")+"http_server_config:\n  headers:\n    Strict-Transport-Security: max-age=1\n")
 	if line, err := g.Reload("signal"); err != nil || line != "http config reloaded: 1 users" || g.Fault() != "" {
 		t.Errorf("got %q, %v, fault %q", line, err, g.Fault())
@@ -195,6 +208,10 @@ func TestGateReloads(t *testing.T) {
 	}
 	if line, err := g.Reload("signal"); err != nil || line != "http config unchanged" {
 		t.Errorf("got %q, %v", line, err)
+	}
+	put(t, path, "{}")
+	if line, err := g.Reload("signal"); err != nil || g.Closed() {
+		t.Errorf("got %q, %v, closed %v", line, err, g.Closed())
 	}
 }
 
@@ -313,6 +330,61 @@ func TestPagesOverTLS(t *testing.T) {
 		if resp.StatusCode != http.StatusBadRequest {
 			t.Errorf("in the clear: %d", resp.StatusCode)
 		}
+	}
+}
+
+// A client that sends and sends, and nothing is made of it, is cut off; one that
+// asks again and again is not.
+func TestPagesTakeLittle(t *testing.T) {
+	authority := certificatetest.NewAuthority(t, "pages")
+	dir := t.TempDir()
+	authority.Issue(t, pkix.Name{}, nil).Write(t, dir)
+	path := filepath.Join(dir, "web.yml")
+	put(t, path, "tls_server_config:\n  cert_file: tls.crt\n  key_file: tls.key\n")
+	address := serving(t, mustOpen(t, path, zap.NewNop()))
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(authority.Cert)
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}}}
+	defer client.CloseIdleConnections()
+	for range 20 { // 8 KiB of headers each, over one connection
+		r, err := http.NewRequest("GET", "https://"+address+"/livez", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("X-Long", strings.Repeat("x", 8<<10))
+		resp, err := client.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		io.Copy(io.Discard, resp.Body)
+		resp.Body.Close()
+	}
+
+	door := New(Options{Listen: "127.0.0.1:0", Gate: mustOpen(t, path, zap.NewNop())}, house(), zap.NewNop())
+	if err := door.Listen(); err != nil {
+		t.Fatal(err)
+	}
+	defer door.listener.Close()
+	visitor, err := net.Dial("tcp", door.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer visitor.Close()
+	accepted, err := door.doorway().Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer accepted.Close()
+	if _, ok := accepted.(*tls.Conn).NetConn().(*modestConn); !ok {
+		t.Error("below TLS as much is taken as comes")
+	}
+	near, far := net.Pipe()
+	c := &modestConn{Conn: near}
+	go far.Write(make([]byte, 2*modestBytes))
+	n, err := io.Copy(io.Discard, c)
+	far.Close()
+	if !errors.Is(err, errImmodest) || n < modestBytes || n >= 2*modestBytes {
+		t.Errorf("%d bytes were taken, and then %v", n, err)
 	}
 }
 

@@ -25,6 +25,7 @@ import (
 type lock struct {
 	sum     [sha256.Size]byte // of all content
 	files   []string          // the file itself first
+	blank   bool              // there is nothing in the file
 	tls     *tls.Config       // nil: pages are served in the clear
 	end     time.Time         // of the first certificate of what tls shows
 	headers map[string]string
@@ -46,7 +47,7 @@ func readLock(path string) (*lock, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &lock{headers: c.HTTPConfig.Header, users: map[string][]byte{}}
+	l := &lock{blank: len(bytes.TrimSpace(content)) == 0, headers: c.HTTPConfig.Header, users: map[string][]byte{}}
 	if err := l.enroll(c); err != nil { // first: exporter-toolkit does not say whose password is wrong
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}

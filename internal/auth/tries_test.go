@@ -24,6 +24,9 @@ func TestTries(t *testing.T) {
 			t.Errorf("%s at %s waits %v", c.user, c.host, wait)
 		}
 	}
+	if tries.Wait("::ffff:"+host, "alice", now) == 0 || tries.Wait("::ffff:"+other, "alice", now) != 0 {
+		t.Error("an IPv4 address in the form of IPv6 is another address")
+	}
 	later := now.Add(triesWindow / userTries)
 	if wait := tries.Wait(host, "alice", later); wait != 0 {
 		t.Errorf("a try has come back, and the wait is %v", wait)

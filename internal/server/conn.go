@@ -53,7 +53,7 @@ type conn struct {
 	still   atomic.Bool                        // not reading: the lookout watches the peer
 	watched bool                               // by hangups; set before the first still
 	gone    atomic.Bool                        // hangups has heard the peer go
-	gaining atomic.Int64                       // since when a frame with memory waits for its next paceBytes, ns since the epoch; 0: none does
+	gaining atomic.Int64                       // since when a frame with memory waits for its next hurryBytes, ns since the epoch; 0: none does
 
 	request Request
 	outlet  outlet

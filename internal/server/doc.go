@@ -37,8 +37,10 @@
 //
 // Peers are watched, and held back, at the socket. Versions and ciphers are those
 // of the listener's TLSSource and of crypto/tls, which renegotiates with nobody,
-// takes no record above 16 KiB and no long row of empty ones. A connection at rest
-// holds some 8 KiB more than a plain one.
+// takes no record above 16 KiB and no long row of empty ones. Since it gathers the
+// messages of a handshake whatever they are, before it and after, a connection ends
+// that sends 64 KiB before its handshake is over, or later 20 KiB of which no data
+// come. A connection at rest holds some 8 KiB more than a plain one.
 //
 // A client that names a server (SNI) which the certificate is for is told to come
 // back to that name: it will check the certificate against it again.
@@ -71,10 +73,10 @@
 // pieces of at most 256 KiB; who waits for a piece does not read. A frame
 // takes at most a quarter of the pool, and those above 256 KiB together three
 // quarters, so that small ones need not wait for large. While somebody waits,
-// frames must gain 160 KiB in each 3 s. When it can go no further the oldest
-// waiting frame gets the one seat outside the pool and is no longer counted in
-// it, so something always finishes and the total stays below the pool plus one
-// frame.
+// frames must gain in each 3 s a tenth of what they are, 48 to 160 KiB. When it
+// can go no further the oldest waiting frame gets the one seat outside the pool
+// and is no longer counted in it, so something always finishes and the total
+// stays below the pool plus one frame.
 //
 // Records of an answer need no memory where the peer is on a plain socket: the
 // kernel sends them from the file (outlet.SendFile). Any other transport, such as

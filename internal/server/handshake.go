@@ -82,7 +82,7 @@ func (s *Server) hurry(then time.Time) {
 
 // encrypt puts TLS over the socket.
 func (c *conn) encrypt(config *tls.Config) {
-	c.wire = &wire{Conn: c.socket, conn: c, turns: c.server.turns}
+	c.wire = &wire{Conn: c.socket, conn: c, left: handshakeBytes, turns: c.server.turns}
 	c.config = config
 	c.nc = tls.Server(c.wire, config)
 	c.shaking.Store(true)

@@ -15,6 +15,20 @@ const (
 	paceBytes  = 160 << 10
 )
 
+// A frame that holds memory which others wait for must gain its part of finished
+// in each hurried, paceBytes at the most and at the least what paceWindow asks for:
+// clients wait 30 s for an answer (request.timeout.ms), so one that is slower has
+// no use for it. A frame of 1 MiB may come at 35 KiB/s.
+const (
+	finished   = 30 * time.Second
+	leastHurry = paceBytes * int(hurried) / int(paceWindow)
+)
+
+// hurryBytes is what a frame of the size must gain in each hurried.
+func hurryBytes(size int) int {
+	return min(max(size/int(finished/hurried), leastHurry), paceBytes)
+}
+
 // sizeBytes is the length of the size before each frame.
 const sizeBytes = 4
 
@@ -231,7 +245,7 @@ func (c *conn) largeBody(f *frame, size int, limit time.Time) ([]byte, *frame, e
 			}
 		}
 		have, gained, paced = have+n, gained+n, paced+n
-		if paced >= paceBytes {
+		if paced >= hurryBytes(size) {
 			paced = 0
 			c.gaining.Store(time.Now().UnixNano())
 		}
@@ -274,7 +288,7 @@ func (c *conn) lend(f *frame, have, size int) error {
 }
 
 // hurryFrames ends the connections whose frames hold memory and have not gained
-// paceBytes for some time, so that those who wait for it get it.
+// their hurryBytes for some time, so that those who wait for it get it.
 func (s *Server) hurryFrames() {
 	then := time.Now().Add(-hurried).UnixNano()
 	for _, c := range s.connections() {
@@ -338,6 +352,9 @@ func (c *conn) arm() {
 // fill reads at least one byte.
 func (c *conn) fill(p []byte) (int, error) {
 	for {
+		if c.wire != nil {
+			c.wire.left = recordBytes
+		}
 		n, err := c.nc.Read(p)
 		switch {
 		case n > 0:

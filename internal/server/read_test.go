@@ -307,6 +307,15 @@ func TestStalledFramesTakeLittle(t *testing.T) {
 	})
 }
 
+// TestHurry: under pressure a frame may be as slow as lets it finish in 30 s.
+func TestHurry(t *testing.T) {
+	for size, want := range map[int]int{5 << 10: 48 << 10, 256 << 10: 48 << 10, 1 << 20: 1 << 20 / 10, 100 << 20: 160 << 10} {
+		if got := hurryBytes(size); got != want {
+			t.Errorf("a frame of %d bytes must gain %d, want %d", size, got, want)
+		}
+	}
+}
+
 // TestStalledFramesGiveWay: frames that hold memory and do not arrive lose it
 // soon when others wait for it, and keep their 10 s when nobody does. Those that
 // keep the pace stay.
@@ -320,12 +329,13 @@ func TestStalledFramesGiveWay(t *testing.T) {
 		defer writing.Wait()
 		writing.Go(func() {
 			for len(frame) > 0 {
-				n := min(len(frame), 60<<10)
+				n := min(len(frame), 20<<10)
 				paced.Write(frame[:n])
 				frame = frame[n:]
 				time.Sleep(time.Second)
 			}
 		})
+		synctest.Wait() // it is lent all of its memory at once
 		for range 4 {
 			r.pipe().send(stalled)
 		}

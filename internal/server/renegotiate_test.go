@@ -141,3 +141,52 @@ func TestOversizedRecord(t *testing.T) {
 	io.Copy(io.Discard, c)
 	eventually(t, "it is gone", func() bool { return r.Connections() == 0 })
 }
+
+// hoarded is the start of a message of a handshake, a chain of certificates of 256
+// KiB.
+func hoarded(n int) []byte { return append([]byte{11, 3, 255, 255}, make([]byte, n-4)...) }
+
+// TestMessageThatFillsMemory: TLS gathers a message until it is whole, before and
+// after the handshake, so a long one ends the connection long before.
+func TestMessageThatFillsMemory(t *testing.T) {
+	const handshake, size = 22, 16000
+	t.Run("after the handshake", func(t *testing.T) {
+		o, config := secret(t)
+		var keyLog strings.Builder
+		config.MaxVersion, config.KeyLogWriter = tls.VersionTLS12, &keyLog
+		config.CipherSuites = []uint16{tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256}
+		r, logs := logged(t, o, &handler{serve: echo})
+		passed := &tap{Conn: r.dial().Conn}
+		if err := tls.Client(passed, config).Handshake(); err != nil {
+			t.Fatal(err)
+		}
+		s := takeOver(t, passed, keyLog.String())
+		for message := hoarded(4 * size); len(message) > 0; message = message[size:] {
+			passed.Conn.Write(s.record(handshake, message[:size]))
+		}
+		eventually(t, "it is gone", func() bool { return r.Connections() == 0 })
+		if got := reasons(logs, "not a frame of Kafka, connection closed"); len(got) != 1 || got[0] != errHoarding.Error() {
+			t.Errorf("got %q, want %q", got, errHoarding)
+		}
+	})
+	t.Run("within it", func(t *testing.T) {
+		o, config := secret(t)
+		r, logs := logged(t, o, &handler{serve: echo})
+		config.MaxVersion = tls.VersionTLS12
+		c := r.dial()
+		tls.Client(&hasty{c.Conn}, config).Handshake() // says hello
+		for range 6 {
+			c.Write(append([]byte{handshake, 3, 3, size >> 8, size & 255}, hoarded(size)...))
+		}
+		eventually(t, "it is gone", func() bool { return r.Connections() == 0 })
+		if got := reasons(logs, "TLS handshake failed"); len(got) != 1 || got[0] != errHoarding.Error() {
+			t.Errorf("got %q, want %q", got, errHoarding)
+		}
+	})
+}
+
+// hasty is a connection that does not wait for answers, and stays open.
+type hasty struct{ net.Conn }
+
+func (h *hasty) Read([]byte) (int, error) { return 0, io.EOF }
+func (h *hasty) Close() error             { return nil }

@@ -6,6 +6,16 @@ import (
 	"time"
 )
 
+// The most that TLS may take in, in bytes, before anything comes of it. It gathers
+// messages of a handshake until they are whole, of up to 256 KiB, and takes them
+// after the handshake, too. A handshake has a chain of certificates in it, of
+// which clients in Java send 32 KiB; later, nothing takes more than a record of
+// 16 KiB and some small ones before it.
+const (
+	handshakeBytes = 64 << 10
+	recordBytes    = 20 << 10
+)
+
 // wire is the socket below TLS. A write that runs into its deadline spoils a TLS
 // connection for good, so deadlines that fire while the peer still takes bytes
 // are dealt with here, where outlet does it on a plain connection.
@@ -13,16 +23,23 @@ type wire struct {
 	net.Conn
 	conn  *conn
 	heard bool        // a byte has come; before the handshake ends only its goroutine asks
+	left  int         // bytes that may still come; only the goroutine that reads asks
 	turns turns       // for what a handshake calculates; nil once it has ended
 	taken bool        // a turn
 	last  atomic.Bool // only the end of TLS is written from now on: nobody waits long for it
 }
 
+var errHoarding = badFramef("more bytes of TLS than anybody needs, of which nothing comes")
+
 // Read notes that there was something. What a handshake calculates of it takes a
 // turn, which ends where it reads again.
 func (w *wire) Read(p []byte) (int, error) {
 	w.passTurn()
+	if w.left <= 0 {
+		return 0, errHoarding
+	}
 	n, err := w.Conn.Read(p)
+	w.left -= n
 	w.heard = w.heard || n > 0
 	if n > 0 && w.turns != nil {
 		w.turns <- struct{}{}
