@@ -5,6 +5,11 @@ set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
 cache=${KAASD_CACHE:-$root/.cache}
 
+for brought in venv node kafka-clients-{3.6.2,3.9.2,4.0.0,4.4.0}; do
+  [ -d "$cache/$brought" ] && continue
+  echo "$cache/$brought is not there: scripts/install.sh brings the clients" >&2
+  exit 1
+done
 go build -C "$root/scripts/clients/go" -o "$cache/clients/go/" ./franz ./sarama ./kafkago
 source=$root/scripts/clients/java/Client.java
 for version in 3.6.2 3.9.2 4.0.0 4.4.0; do

@@ -26,5 +26,6 @@ trials() {
   PLAIN=$plain SASL=$sasl HTTP=$http DATA=$data KAASD=$kaasd "$cache/venv/bin/python" "$root/scripts/clients/trials.py" "$@" | tee "$work/trials"
   local code=${PIPESTATUS[0]}
   passed=$((passed + $(grep -c '^PASS' "$work/trials"))) failed=$((failed + $(grep -c '^FAIL' "$work/trials")))
-  [ "$code" = 0 ] || fail "trials.py ended with $code"
+  if [ "$code" != 0 ]; then fail "trials.py ended with $code"
+  elif ! grep -qE '^(PASS|FAIL)' "$work/trials"; then fail "nothing was tried"; fi
 }

@@ -90,10 +90,14 @@ def kill(process):
     process.wait()
 
 
-def clients(only):
-    listed = [line.split("\t") for line in (ROOT / "scripts/clients/clients.tsv").read_text().splitlines()]
+def listed():
+    """Client -> its command."""
+    return dict(line.split("\t") for line in (ROOT / "scripts/clients/clients.tsv").read_text().splitlines())
+
+
+def clients(commands):
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        return list(pool.map(lambda c: Client(*c), [c for c in listed if not only or c[0] in only]))
+        return list(pool.map(lambda c: Client(*c), commands.items()))
 
 
 # What is asked of a broker's other doors.
@@ -465,6 +469,15 @@ def by_text(pairs):
     return together.items()
 
 
+def chosen(option, text, of):
+    """What an option names, all where it is not given; a name that is none ends the run."""
+    names = text.split(",") if text else of
+    for name in names:
+        if name not in of:
+            parser.error(f"{option}: {name!r} is none of {', '.join(of)}")
+    return {name: of[name] for name in names}
+
+
 parser = argparse.ArgumentParser()
 parser.add_argument("trials", choices=["smoke", "matrix"])
 parser.add_argument("--only", help="clients, separated by commas")
@@ -472,12 +485,11 @@ parser.add_argument("--trial", help="trials, separated by commas")
 parser.add_argument("--jobs", type=int, default=4, help="clients at a time")
 parser.add_argument("--table", help="file for the table")
 asked = parser.parse_args()
+commands = chosen("--only", asked.only, listed())
+trials = chosen("--trial", asked.trial, {"smoke": SMOKE, "matrix": MATRIX}[asked.trials])
 printing = threading.Lock()
 admin = AdminClient({"bootstrap.servers": PLAIN})
-everybody = clients(asked.only and asked.only.split(","))
-trials = {"smoke": SMOKE, "matrix": MATRIX}[asked.trials]
-if asked.trial:
-    trials = {t: trials[t] for t in asked.trial.split(",")}
+everybody = clients(commands)
 with concurrent.futures.ThreadPoolExecutor(asked.jobs) as pool:
     rows = pool.map(lambda client: {(client.name, t): attempt(client, t, trial) for t, trial in trials.items()}, everybody)
     cells = {key: cell for row in rows for key, cell in row.items()}
