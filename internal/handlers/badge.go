@@ -3,6 +3,7 @@ package handlers
 import (
 	"crypto/x509"
 	"errors"
+	"fmt"
 
 	"kaasd/internal/credstore"
 	"kaasd/internal/kafka"
@@ -29,6 +30,9 @@ func (h *Handlers) badgeOf(c server.Conn) (*badge, error) {
 
 func (h *Handlers) readBadge(cert *x509.Certificate) (*badge, error) {
 	name, err := h.CertificateNames.Principal(cert)
+	if u, ok := h.Credentials().ByTLSCN(cert.Subject.CommonName); ok && err != nil {
+		return nil, fmt.Errorf("%w (its common name is the tlsCN of user %.256q, which counts where a rule makes a name of the subject, such as DEFAULT as the last one)", err, u.Username)
+	}
 	if err != nil {
 		return nil, err
 	}

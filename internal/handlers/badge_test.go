@@ -105,6 +105,17 @@ func TestPrincipalOfACertificate(t *testing.T) {
 	}
 }
 
+// A tlsCN that the rules hide is told to who reads why the client is refused.
+func TestHiddenTLSCN(t *testing.T) {
+	r := newRig(t, withRules("RULE:^CN=(.*),OU=Services$/$1/"), func(s *setup) { s.credentials = carolByCN })
+	for name, hint := range map[string]bool{"carol.example": true, "dave": false} {
+		_, err := r.arrive(sslListener, shown(t, pkix.Name{CommonName: name}))
+		if err == nil || !strings.Contains(err.Error(), "no rule of") || strings.Contains(err.Error(), `the tlsCN of user "carol"`) != hint {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 func TestWithoutACertificate(t *testing.T) {
 	r := newRig(t)
 	p, err := r.arrive(sslListener, &tls.ConnectionState{})
