@@ -133,7 +133,7 @@ func (p *pages) get(ctx context.Context, path string, limit time.Duration) (answ
 	}
 	response, err := p.client.Do(request)
 	if err != nil {
-		return answer{}, exitWith(exitUnreachable, "cannot reach %s in %v%s", hostOf(target), limit, pageCause(err))
+		return answer{}, exitWith(exitUnreachable, "cannot reach %s%s%s", hostOf(target), within(limit, err), pageCause(err))
 	}
 	defer response.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
@@ -145,6 +145,14 @@ func (p *pages) get(ctx context.Context, path string, limit time.Duration) (answ
 		return answer{}, exitWith(exitUnreachable, "%s speaks TLS (--http https://%s, and --http-ca where this machine does not trust its certificate)", host, host)
 	}
 	return answer{response.StatusCode, body}, nil
+}
+
+// within is the time after which a try was given up, where it was that.
+func within(limit time.Duration, err error) string {
+	if isTimeout(err) {
+		return fmt.Sprintf(" in %v", limit)
+	}
+	return ""
 }
 
 // plainToTLS says whether that is what Go's server answers to a request in the
