@@ -55,9 +55,14 @@ func (l *Log) read(r storage.Read) (storage.Slice, error) {
 		}
 		return storage.Slice{Offsets: o}, l.readError(err)
 	}
-	out := storage.Slice{Offsets: l.offsets()}
+	out := storage.Slice{Offsets: o}
 	if records != nil {
 		out.Records, out.Next = records, records.next
+		// What was appended since the range was cut is not told of: it would look
+		// like more than one read can give. What the range holds is.
+		out.Offsets.HighWatermark = max(o.HighWatermark, records.next)
+		out.Offsets.LastStable = max(o.LastStable, records.next)
+		out.Offsets.End = max(o.End, records.next)
 	}
 	return out, nil
 }
