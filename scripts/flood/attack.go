@@ -31,6 +31,7 @@ func attacks() []attack {
 			settings: []string{"--quota-model", "kafka"}, prepare: limitIPs, begin: clinging},
 		{name: "tls-silence", does: "connections to a TLS listener on which nothing is said", refuses: "512 handshakes at a time; 3 s where others wait", tls: true, begin: tlsSilence},
 		{name: "tls-hellos", does: "the first message of a handshake, as fast as it goes", refuses: "a part of the processors for all handshakes", tls: true, begin: hellos},
+		{name: "tls-messages", does: "a first message of 64 KiB, less a byte", refuses: "64 KiB for each handshake, 512 at a time; 3 s where others wait", tls: true, begin: tlsMessages},
 		{name: "log-ins", does: "SCRAM with wrong passwords, for a user who exists and others", refuses: "the delay of failed log-ins", begin: logIns},
 		{name: "bombs-before", does: "sizes of 2 GiB, arrays, tags and tokens before the log-in", refuses: "sasl.server.max.receive.size, counts held against bytes", begin: bombsBefore},
 		{name: "bombs", does: "the same after the log-in, and 7 and 32 MiB of what decodes to most", refuses: "socket.request.max.bytes, queued.max.request.bytes, the decoder's budget", begin: bombs},

@@ -55,6 +55,24 @@ func tlsSilence(c *crew) {
 	c.hold(func(int) string { return c.tls }, (*mark).hear)
 }
 
+// tlsMessages begin a handshake with the longest message there may be, and keep its
+// last byte to themselves.
+func tlsMessages(c *crew) {
+	const record = 16 << 10
+	message := append([]byte{1, 0, 0xff, 0xff}, make([]byte, 0xffff-1)...) // ClientHello, RFC 8446 section 4
+	var begun []byte
+	for len(message) > 0 {
+		part := message[:min(record, len(message))]
+		message = message[len(part):]
+		begun = append(binary.BigEndian.AppendUint16(append(begun, 22, 3, 1), uint16(len(part))), part...)
+	}
+	c.hold(func(int) string { return c.tls }, func(m *mark) {
+		if m.say(begun) {
+			m.hear()
+		}
+	})
+}
+
 // stalled begins frames that want memory, and comes again when it loses it.
 func stalled(c *crew) {
 	begun := [2][]byte{}
