@@ -157,17 +157,16 @@ func (l *Log) addEpoch(epoch int32, start int64) {
 	l.unsaved = true
 }
 
-// show moves the high watermark, then what readers may take of the files: they
-// look in the other order, so that they never see more than the mark. It
-// needs mu.
+// show moves what readers may take of the files, then the high watermark: who
+// has seen the mark finds all below it. It needs mu.
 func (l *Log) show(hw int64, list []*segment) {
 	if hw <= l.hw.Load() {
 		return
 	}
-	l.hw.Store(hw)
 	for i := len(list) - 1; i >= 0 && list[i].visible.Load() != list[i].size.Load(); i-- {
 		list[i].show(list[i].size.Load(), list[i].next.Load())
 	}
+	l.hw.Store(hw)
 }
 
 // room gives the segment that the batch goes to, a new one if it must.

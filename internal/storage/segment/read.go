@@ -58,8 +58,8 @@ func (l *Log) read(r storage.Read) (storage.Slice, error) {
 	out := storage.Slice{Offsets: o}
 	if records != nil {
 		out.Records, out.Next = records, records.next
-		// What was appended since the range was cut is not told of: it would look
-		// like more than one read can give. What the range holds is.
+		// What was appended since is told of where the range holds it, and else not:
+		// it would look like more than one read can give.
 		out.Offsets.HighWatermark = max(o.HighWatermark, records.next)
 		out.Offsets.LastStable = max(o.LastStable, records.next)
 		out.Offsets.End = max(o.End, records.next)

@@ -181,9 +181,9 @@ func (l *Log) finish(j job) int64 {
 	return l.publish(j)
 }
 
-// publish moves the high watermark to what the job covered. It needs mu.
+// publish moves what readers may take, then the high watermark, to what the job
+// covered. It needs mu.
 func (l *Log) publish(j job) int64 {
-	l.hw.Store(j.end)
 	grown := int64(0)
 	for _, s := range l.segments() {
 		size, next := s.size.Load(), s.next.Load()
@@ -195,6 +195,7 @@ func (l *Log) publish(j job) int64 {
 			grown += size - before
 		}
 	}
+	l.hw.Store(j.end)
 	return grown
 }
 

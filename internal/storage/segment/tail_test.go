@@ -15,7 +15,7 @@ func TestReadsAtTheTailTellOfNoMore(t *testing.T) {
 	defer stop(t, store)
 	l := openLog(t, store, plain())
 	appendBatch(t, l, batch(1, 1000, "first"))
-	const last = 5000
+	const last = 20_000
 	appended := make(chan struct{})
 	go func() {
 		defer close(appended)
