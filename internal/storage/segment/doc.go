@@ -76,6 +76,7 @@
 // changed, and a segment that leaves it lives until its last reader has let
 // go.
 //
-// The high watermark is stored before the readable size of a segment, and read
-// after it: a reader may see less than the mark it reports, never more.
+// The readable size of a segment is stored before the high watermark, and read
+// after it: a reader finds all that the mark tells of. What it finds beyond that it
+// tells of too.
 package segment
