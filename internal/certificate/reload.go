@@ -10,18 +10,14 @@ import (
 	"kaasd/internal/watch"
 )
 
-// TriggerStart is the first read. Others are those of watch, and what the
-// operator does: signal, http.
-const TriggerStart = "start"
-
 // Outcome is how a reload ended.
-type Outcome string
+type Outcome = watch.Outcome
 
-// The outcomes, as in the metrics.
+// The outcomes.
 const (
-	Applied   Outcome = "applied"
-	Unchanged Outcome = "unchanged" // the set in force was found again
-	Failed    Outcome = "failed"    // the last good set stays in force
+	Applied   = watch.Applied
+	Unchanged = watch.Unchanged
+	Failed    = watch.Failed
 )
 
 // Result is what a reload did.
@@ -58,7 +54,7 @@ func (s *Store) Reload(trigger string) Result {
 	if held := s.current.Load(); held != nil {
 		r.NotAfter = held.firstEnd()
 	}
-	s.metrics.reloaded(trigger, r.Outcome, now)
+	s.metrics.reloads.Count(trigger, r.Outcome, now)
 	return r
 }
 
@@ -94,7 +90,7 @@ func (s *Store) fail(trigger string, err error) Result {
 	}
 	noticed := trigger == watch.TriggerWatch || trigger == watch.TriggerPoll
 	level := zap.ErrorLevel
-	if trigger == TriggerStart || noticed && err.Error() == s.status.Error { // the start's error goes to who starts
+	if trigger == watch.TriggerStart || noticed && err.Error() == s.status.Error { // the start's error goes to who starts
 		level = zap.DebugLevel
 	}
 	s.log.Log(level, "certificates not reloaded, the last good ones stay in force",
@@ -108,7 +104,7 @@ func (s *Store) swap(trigger string, next *set, now time.Time) {
 	s.status.InForce = now
 	s.metrics.inForce(next)
 	message := "certificates reloaded"
-	if trigger == TriggerStart {
+	if trigger == watch.TriggerStart {
 		message = "certificates loaded"
 	}
 	for i, file := range s.options.Certs {
@@ -117,6 +113,3 @@ func (s *Store) swap(trigger string, next *set, now time.Time) {
 			zap.Strings("names", leaf.DNSNames), zap.Time("not_after", next.ends[file].UTC()), zap.Int("client_authorities", next.authorities))
 	}
 }
-
-// triggers are those that are counted.
-var triggers = []string{TriggerStart, watch.TriggerWatch, watch.TriggerPoll, "signal", "http"}

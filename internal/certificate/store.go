@@ -54,7 +54,7 @@ func Open(o Options, log *zap.Logger, reg prometheus.Registerer) (*Store, error)
 		w.Watching = func(err error) { s.watching(path, err) }
 		s.watchers = append(s.watchers, watch.New(path, w)) // before the first read, so that no change falls between
 	}
-	if r := s.Reload(TriggerStart); r.Err != nil {
+	if r := s.Reload(watch.TriggerStart); r.Err != nil {
 		return nil, r.Err
 	}
 	return s, nil

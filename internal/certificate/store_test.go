@@ -154,7 +154,7 @@ func TestReloadStory(t *testing.T) {
 		if r.Outcome != step.outcome || (r.Err != nil) != (r.Outcome == Failed) || serial(s) != step.shown.Serial().String() {
 			t.Errorf("%s: got %v and certificate %s, want %s", step.name, r, serial(s), step.outcome)
 		}
-		if got := testutil.ToFloat64(s.metrics.successful); got != step.gauge {
+		if got := testutil.ToFloat64(s.metrics.reloads.Successful); got != step.gauge {
 			t.Errorf("%s: gauge %v, want %v", step.name, got, step.gauge)
 		}
 		if status := s.Status(); (status.Error != "") != (r.Outcome == Failed) || !status.NotAfter.Equal(r.NotAfter) {

@@ -21,7 +21,7 @@ func (s *Store) Reload(t Trigger) Result {
 	s.status.LastTry = started
 	r := s.reload(t, started)
 	r.Users, r.SHA256 = len(s.Snapshot().Users), s.Snapshot().SHA256
-	s.metrics.reloaded(t, r.Outcome, started)
+	s.metrics.reloads.Count(string(t), r.Outcome, started)
 	if r.Outcome == Failed {
 		s.status.Error = r.Err.Error()
 	} else {

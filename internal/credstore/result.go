@@ -3,6 +3,8 @@ package credstore
 import (
 	"fmt"
 	"time"
+
+	"kaasd/internal/watch"
 )
 
 // Trigger is what made the store read the file.
@@ -10,21 +12,21 @@ type Trigger string
 
 // The triggers, as in the metrics and the log.
 const (
-	TriggerStart  Trigger = "start"
-	TriggerWatch  Trigger = "watch"  // a file event
-	TriggerPoll   Trigger = "poll"   // the slow look found a change
-	TriggerSignal Trigger = "signal" // SIGHUP
-	TriggerHTTP   Trigger = "http"   // POST /-/reload
+	TriggerStart  Trigger = watch.TriggerStart
+	TriggerWatch  Trigger = watch.TriggerWatch
+	TriggerPoll   Trigger = watch.TriggerPoll
+	TriggerSignal Trigger = watch.TriggerSignal
+	TriggerHTTP   Trigger = watch.TriggerHTTP
 )
 
 // Outcome is how a reload ended.
-type Outcome string
+type Outcome = watch.Outcome
 
-// The outcomes, as in the metrics.
+// The outcomes.
 const (
-	Applied   Outcome = "applied"
-	Unchanged Outcome = "unchanged" // the content in force was found again
-	Failed    Outcome = "failed"    // the last good content stays in force
+	Applied   = watch.Applied
+	Unchanged = watch.Unchanged
+	Failed    = watch.Failed
 )
 
 // Result is what a reload did.

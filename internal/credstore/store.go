@@ -51,7 +51,7 @@ func Open(path string, o Options, log *zap.Logger, reg prometheus.Registerer) (*
 	s.current.Store(emptySnapshot())
 	s.status.File = path
 	if path == "" {
-		s.metrics.reloaded(TriggerStart, Applied, time.Now())
+		s.metrics.reloads.Count(watch.TriggerStart, Applied, time.Now())
 		s.watching(nil)
 		return s, nil
 	}

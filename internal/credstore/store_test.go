@@ -68,7 +68,7 @@ func (h *house) users() string {
 }
 
 // gauge is kaasd_credentials_last_reload_successful.
-func (h *house) gauge() float64 { return testutil.ToFloat64(h.store.metrics.successful) }
+func (h *house) gauge() float64 { return testutil.ToFloat64(h.store.metrics.reloads.Successful) }
 
 // lines is what was logged above debug since the last call.
 func (h *house) lines() []string {
@@ -150,7 +150,7 @@ func TestReloadResult(t *testing.T) {
 		`credentials not reloaded, the last good file stays in force: line 2: users[0] "c": plainPassword must be a string, not a number`; got != want {
 		t.Errorf("got %s", got)
 	}
-	reloads := h.store.metrics.reloads
+	reloads := h.store.metrics.reloads.Total
 	for labels, want := range map[[2]string]float64{{"start", "applied"}: 1, {"http", "applied"}: 1, {"http", "failed"}: 1, {"http", "unchanged"}: 0, {"signal", "failed"}: 0} {
 		if got := testutil.ToFloat64(reloads.WithLabelValues(labels[0], labels[1])); got != want {
 			t.Errorf("%v: %v, want %v", labels, got, want)

@@ -267,44 +267,29 @@ func TestSmallFramesPassAFullPool(t *testing.T) {
 	})
 }
 
-// TestMiddlingFramesPassLarge: what is announced as large leaves room for frames
-// that are not.
-func TestMiddlingFramesPassLarge(t *testing.T) {
+// TestFramesPassBegunOnes: a frame of 200 KiB is served at once while others are
+// begun and stall. What is announced as large leaves room for it; and of the pool
+// no more than half is lent in advance, however many there are.
+func TestFramesPassBegunOnes(t *testing.T) {
 	o := testOptions()
 	o.RequestMemory = 4 << 20
-	bubble(t, o, &handler{serve: echo}, func(t *testing.T, r *rig) {
-		for range 40 {
-			r.pipe().send(framed(make([]byte, 600<<10))[:1000])
-		}
-		synctest.Wait()
-		began := time.Now()
-		c := r.pipe()
-		c.send(framed(make([]byte, 200<<10)))
-		c.receive()
-		if took := time.Since(began); took != 0 {
-			t.Errorf("a frame of 200 KiB took %v", took)
-		}
-	})
-}
-
-// TestStalledFramesTakeLittle: frames that are begun and stall take the half of
-// the pool that is lent in advance, and no more, however many they are.
-func TestStalledFramesTakeLittle(t *testing.T) {
-	o := testOptions()
-	o.RequestMemory = 4 << 20
-	bubble(t, o, &handler{serve: echo}, func(t *testing.T, r *rig) {
-		for range 100 {
-			r.pipe().send(framed(make([]byte, 200<<10))[:1000])
-		}
-		synctest.Wait()
-		began := time.Now()
-		c := r.pipe()
-		c.send(framed(make([]byte, 200<<10)))
-		c.receive()
-		if took := time.Since(began); took != 0 {
-			t.Errorf("a frame of 200 KiB took %v", took)
-		}
-	})
+	for name, begun := range map[string]struct{ number, size int }{"large": {40, 600 << 10}, "as large": {100, 200 << 10}} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, o, &handler{serve: echo}, func(t *testing.T, r *rig) {
+				for range begun.number {
+					r.pipe().send(framed(make([]byte, begun.size))[:1000])
+				}
+				synctest.Wait()
+				began := time.Now()
+				c := r.pipe()
+				c.send(framed(make([]byte, 200<<10)))
+				c.receive()
+				if took := time.Since(began); took != 0 {
+					t.Errorf("a frame of 200 KiB took %v", took)
+				}
+			})
+		})
+	}
 }
 
 // TestHurry: under pressure a frame may be as slow as lets it finish in 30 s.
