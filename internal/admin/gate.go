@@ -39,10 +39,11 @@ type Gate struct {
 }
 
 // OpenGate reads the file for the first time. There is no last good one to stand
-// on, so a bad one is an error.
-func OpenGate(path string, log *zap.Logger, reg prometheus.Registerer) (*Gate, error) {
+// on, so a bad one is an error. failedPerIP is how many log-ins from one address
+// may fail in a minute; 0: no limit (max.failed.logins.per.ip).
+func OpenGate(path string, failedPerIP int, log *zap.Logger, reg prometheus.Registerer) (*Gate, error) {
 	g := &Gate{
-		path: path, log: log.Named("admin"), watch: watch.DefaultOptions(), tries: auth.NewTries(), turn: make(chan struct{}, 1),
+		path: path, log: log.Named("admin"), watch: watch.DefaultOptions(), tries: auth.NewTries(failedPerIP), turn: make(chan struct{}, 1),
 		since: time.Now(), known: map[[32]byte]bool{},
 	}
 	first, err := readLock(path)

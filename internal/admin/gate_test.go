@@ -14,7 +14,10 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -23,6 +26,7 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 	"golang.org/x/crypto/bcrypt"
 
+	"kaasd/internal/auth"
 	"kaasd/internal/certificate"
 	"kaasd/internal/certificate/certificatetest"
 )
@@ -54,7 +58,7 @@ func put(t *testing.T, path, content string) {
 
 func mustOpen(t *testing.T, path string, log *zap.Logger) *Gate {
 	t.Helper()
-	g, err := OpenGate(path, log, prometheus.NewRegistry())
+	g, err := OpenGate(path, auth.AddressTries, log, prometheus.NewRegistry())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,6 +139,103 @@ func TestTooManyPasswords(t *testing.T) {
 	}
 }
 
+// Somebody who fails at an address, as that of a load balancer, holds back others
+// there, but not who has logged in.
+func TestOneWhoFailsDoesNotLockOutAnAddressOfThePages(t *testing.T) {
+	g := mustOpen(t, gateFile(t, "basic_auth_users:\n"+hashed(t, "prom", "right")+hashed(t, "other", "right")), zap.NewNop())
+	if w := visit(g, "GET", "/metrics", "prom", "right"); w.Code != 200 {
+		t.Fatalf("got %d", w.Code)
+	}
+	for i := range auth.AddressTries {
+		if wait, _, _ := g.tries.Fail("192.0.2.1", fmt.Sprintf("u%d", i), time.Now()); wait != 0 {
+			t.Fatalf("failure %d is held back", i)
+		}
+	}
+	for range 3 {
+		if w := visit(g, "GET", "/metrics", "prom", "right"); w.Code != 200 {
+			t.Errorf("who has logged in: %d", w.Code)
+		}
+	}
+	for name, password := range map[string]string{"other": "right", "prom": "wrong", "nobody": "wrong"} {
+		if w := visit(g, "GET", "/metrics", name, password); w.Code != 429 || w.Header().Get("Retry-After") != "1" {
+			t.Errorf("%s: %d, %v", name, w.Code, w.Header())
+		}
+	}
+}
+
+// A password that has been good is no way to try others without an end; over a
+// connection that has shown it, it stays good.
+func TestGoodPasswordsAreNoLever(t *testing.T) {
+	g := mustOpen(t, gateFile(t, "basic_auth_users:\n"+hashed(t, "prom", "right")), zap.NewNop())
+	s := New(Options{Gate: g}, house(), zap.NewNop())
+	scrape := greet(context.Background(), nil)
+	ask := func(ctx context.Context, password string, want int) {
+		t.Helper()
+		r := httptest.NewRequest("GET", "/metrics", nil).WithContext(ctx)
+		r.SetBasicAuth("prom", password)
+		w := httptest.NewRecorder()
+		if s.ServeHTTP(w, r); w.Code != want {
+			t.Errorf("%s: got %d, want %d", password, w.Code, want)
+		}
+	}
+	ask(scrape, "right", 200)
+	for range 20 {
+		ask(greet(context.Background(), nil), "wrong", 401)
+	}
+	ask(greet(context.Background(), nil), "right", 429)
+	ask(scrape, "right", 200)
+	ask(scrape, "wrong", 429)
+	ask(scrape, "right", 429) // now it is as any other
+}
+
+// A request that is gone before its password was looked at has not failed.
+func TestWhoDoesNotWaitHasNotFailed(t *testing.T) {
+	g := mustOpen(t, gateFile(t, "basic_auth_users:\n"+hashed(t, "prom", "right")), zap.NewNop())
+	s := New(Options{Gate: g}, house(), zap.NewNop())
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	for _, busy := range []bool{true, false} {
+		if busy {
+			g.turn <- struct{}{}
+		}
+		for range 2 * auth.AddressTries {
+			r := httptest.NewRequest("GET", "/metrics", nil).WithContext(ctx)
+			r.SetBasicAuth("prom", "right")
+			s.ServeHTTP(httptest.NewRecorder(), r)
+		}
+		if busy {
+			<-g.turn
+		}
+	}
+	if w := visit(g, "GET", "/metrics", "prom", "right"); w.Code != 200 {
+		t.Errorf("got %d", w.Code)
+	}
+}
+
+// Those who wait for their turn together do not all get it once too many have
+// failed.
+func TestGuessesThatWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := mustOpen(t, gateFile(t, "basic_auth_users:\n"+hashed(t, "prom", "right")), zap.NewNop())
+		g.turn <- struct{}{}
+		var all sync.WaitGroup
+		var seen atomic.Int32
+		for range 100 {
+			all.Go(func() {
+				if visit(g, "GET", "/metrics", "prom", "wrong").Code == 401 {
+					seen.Add(1)
+				}
+			})
+		}
+		synctest.Wait()
+		<-g.turn
+		all.Wait()
+		if got := seen.Load(); got != 20 {
+			t.Errorf("%d passwords were looked at, want 20", got)
+		}
+	})
+}
+
 // What is not good is refused at the start, and what it says holds no secret.
 func TestGateFilesThatAreRefused(t *testing.T) {
 	for _, c := range []struct{ name, content, want string }{
@@ -148,13 +249,13 @@ func TestGateFilesThatAreRefused(t *testing.T) {
 		{"a limit of its own", "rate_limit:\n  burst: 5\n  interval: 1s\n", "rate_limit"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := OpenGate(gateFile(t, c.content), zap.NewNop(), prometheus.NewRegistry())
+			_, err := OpenGate(gateFile(t, c.content), auth.AddressTries, zap.NewNop(), prometheus.NewRegistry())
 			if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "hunter2") {
 				t.Errorf("got %v, want %q", err, c.want)
 			}
 		})
 	}
-	if _, err := OpenGate(filepath.Join(t.TempDir(), "web.yml"), zap.NewNop(), prometheus.NewRegistry()); err == nil {
+	if _, err := OpenGate(filepath.Join(t.TempDir(), "web.yml"), auth.AddressTries, zap.NewNop(), prometheus.NewRegistry()); err == nil {
 		t.Error("a file that is not there was read")
 	}
 }
@@ -290,7 +391,7 @@ func TestPagesOverTLS(t *testing.T) {
 	put(t, path, "tls_server_config:\n  cert_file: tls.crt\n  key_file: tls.key\n")
 	reg := prometheus.NewRegistry()
 	ends := certificate.NotAfter(reg) // as listeners with TLS have made it
-	g, err := OpenGate(path, zap.NewNop(), reg)
+	g, err := OpenGate(path, auth.AddressTries, zap.NewNop(), reg)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -56,58 +56,108 @@ func (g *Gate) guard(w http.ResponseWriter, r *http.Request) (in bool) {
 	return g.logIn(w, r, l, user, password)
 }
 
+// logIn lets in who gives the right password, and holds back guesses.
 func (g *Gate) logIn(w http.ResponseWriter, r *http.Request, l *lock, user, password string) bool {
 	hash, known := l.users[user]
 	if !known {
 		hash = l.nobody
 	}
-	key := sha256.Sum256(fmt.Appendf(nil, "%q %q %q", user, hash, password))
-	if g.remembers(key) {
+	t := attempt{host: hostOf(r), user: user, known: known, key: sha256.Sum256(fmt.Appendf(nil, "%q %q %q", user, hash, password))}
+	if shown(r).again(t.key) {
 		return true
 	}
-	host, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil {
-		host = r.RemoteAddr
-	}
-	if wait := g.tries.Wait(host, user, time.Now()); wait > 0 {
-		w.Header().Set("Retry-After", strconv.Itoa(int(wait/time.Second)+1))
-		text(w, http.StatusTooManyRequests, "too many failed log-ins from this address\n")
+	if wait := g.tries.Wait(t.host, user, time.Now()); wait > 0 {
+		g.refuse(w, t, wait)
 		return false
 	}
-	if !g.compare(r, hash, password) || !known {
-		g.tellFailure(host, user, known)
-		unauthorized(w)
+	switch {
+	case g.remembers(t.key):
+	case g.tries.Held(t.host, time.Now()) > 0: // hashing would tell a name that goes on from those that do not
+		g.fail(w, t)
+		return false
+	case !g.check(w, r, t, hash, password):
 		return false
 	}
-	g.tries.Succeed(host, user)
-	g.remember(key)
+	g.tries.Succeed(t.host, user, time.Now())
+	g.remember(t.key)
+	shown(r).keep(t.key)
 	return true
 }
 
-// compare hashes one password at a time: as many at once as there are requests
-// would take every core.
-func (g *Gate) compare(r *http.Request, hash []byte, password string) bool {
+// attempt is one log-in.
+type attempt struct {
+	host, user string
+	known      bool              // the user is one
+	key        [sha256.Size]byte // of the user, the hash and the password
+}
+
+func hostOf(r *http.Request) string {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		return r.RemoteAddr
+	}
+	return host
+}
+
+// check hashes one password at a time: as many at once as there are requests would
+// take every core. What has failed meanwhile counts, and who does not wait for the
+// answer has not tried.
+func (g *Gate) check(w http.ResponseWriter, r *http.Request, t attempt, hash []byte, password string) bool {
 	select {
 	case g.turn <- struct{}{}:
 	case <-r.Context().Done():
 		return false
 	}
 	defer func() { <-g.turn }()
-	return bcrypt.CompareHashAndPassword(hash, []byte(password)) == nil
+	if r.Context().Err() != nil { // select takes either
+		return false
+	}
+	if wait := g.tries.Wait(t.host, t.user, time.Now()); wait > 0 {
+		g.refuse(w, t, wait)
+		return false
+	}
+	if bcrypt.CompareHashAndPassword(hash, []byte(password)) != nil || !t.known {
+		g.fail(w, t)
+		return false
+	}
+	return true
+}
+
+// refuse answers a log-in that was not looked at.
+func (g *Gate) refuse(w http.ResponseWriter, t attempt, wait time.Duration) {
+	tell, untold := g.tries.Refuse(t.host, t.user, time.Now())
+	g.tellFailure(t, tell, untold)
+	tooMany(w, wait)
+}
+
+// fail answers a log-in that was, as one that was not where the address is held
+// back.
+func (g *Gate) fail(w http.ResponseWriter, t attempt) {
+	wait, tell, untold := g.tries.Fail(t.host, t.user, time.Now())
+	g.tellFailure(t, tell, untold)
+	if wait > 0 {
+		tooMany(w, wait)
+		return
+	}
+	unauthorized(w)
 }
 
 // tellFailure tells the operator, of each address once in ten seconds, and only
 // the names of users: what else is typed into that field may be a password.
-func (g *Gate) tellFailure(host, user string, known bool) {
-	tell, untold := g.tries.Fail(host, user, time.Now())
+func (g *Gate) tellFailure(t attempt, tell bool, untold int) {
 	if !tell {
 		return
 	}
-	fields := []zap.Field{zap.String("peer", host), zap.Int("suppressed", untold), zap.Bool("unknown_user", !known)}
-	if known {
-		fields = append(fields, zap.String("user", user))
+	fields := []zap.Field{zap.String("peer", t.host), zap.Int("suppressed", untold), zap.Bool("unknown_user", !t.known)}
+	if t.known {
+		fields = append(fields, zap.String("user", t.user))
 	}
 	g.log.Warn("http log-in failed", fields...)
+}
+
+func tooMany(w http.ResponseWriter, wait time.Duration) {
+	w.Header().Set("Retry-After", strconv.Itoa(int(wait/time.Second)+1))
+	text(w, http.StatusTooManyRequests, "too many failed log-ins from this address\n")
 }
 
 func unauthorized(w http.ResponseWriter) {

@@ -122,6 +122,7 @@ func (s *Server) Run(ctx context.Context) error {
 		WriteTimeout:      answerTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    headerBytes,
+		ConnContext:       greet,
 		ErrorLog:          zap.NewStdLog(s.log.WithOptions(zap.IncreaseLevel(zap.ErrorLevel))),
 	}
 	var own sync.WaitGroup

@@ -34,8 +34,8 @@ type Options struct {
 	// same salt for a name at every try.
 	SaltKey []byte
 
-	// Gate, when set, is asked about the name that a token is for, before
-	// anything is looked up or computed for it; an error refuses the log-in.
+	// Gate, when set, is asked about the name that a log-in is for, before the
+	// password or its proof is looked at; an error refuses the log-in.
 	Gate func(user string) *kafka.Error
 }
 

@@ -41,7 +41,9 @@ func (s *scramLogin) step(token []byte) ([]byte, bool, *kafka.Error) {
 }
 
 // challenge answers the client's first message with nonce, salt and
-// iterations, and holds on to the keys the log-in will end against.
+// iterations, and holds on to the keys the log-in will end against. The gate is
+// asked later: a name that goes on where others are held back would be told from
+// them at once.
 func (s *scramLogin) challenge(token string) ([]byte, bool, *kafka.Error) {
 	first, reason := parseClientFirst(token)
 	if reason != "" {
@@ -51,9 +53,6 @@ func (s *scramLogin) challenge(token string) ([]byte, bool, *kafka.Error) {
 		return nil, false, otherIdentity()
 	}
 	s.first = first
-	if failure := s.options.gate(first.user); failure != nil {
-		return nil, false, failure
-	}
 	madeUp := s.madeUp(first.user) // in any case: a known name must not be quicker
 	if s.credential, s.known = s.secrets.Scram(first.user, s.mechanism); !s.known {
 		s.credential = madeUp

@@ -92,7 +92,7 @@ func (b *Broker) openGate() error {
 	if b.cfg.HTTP.File == "" || b.cfg.HTTP.Listen == "" {
 		return nil
 	}
-	gate, err := admin.OpenGate(b.cfg.HTTP.File, b.log, b.reg)
+	gate, err := admin.OpenGate(b.cfg.HTTP.File, b.cfg.Network.FailedLoginsPerIP, b.log, b.reg)
 	if err != nil {
 		return &BadFile{err}
 	}

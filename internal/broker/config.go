@@ -137,6 +137,7 @@ type Storage struct {
 type Network struct {
 	MaxConnections      int           // max.connections
 	MaxConnectionsPerIP int           // max.connections.per.ip
+	FailedLoginsPerIP   int           // in a minute; 0: no limit (max.failed.logins.per.ip)
 	IdleTimeout         time.Duration // connections.max.idle.ms; 0: no limit
 	WriteTimeout        time.Duration // connections.write.timeout.ms
 	MaxRequest          int           // bytes (socket.request.max.bytes)
@@ -189,6 +190,7 @@ func defaultNetwork() Network {
 	return Network{
 		MaxConnections:      unlimited,
 		MaxConnectionsPerIP: unlimited,
+		FailedLoginsPerIP:   auth.AddressTries,
 		IdleTimeout:         10 * time.Minute,
 		WriteTimeout:        30 * time.Second,
 		MaxRequest:          100 << 20,
@@ -317,6 +319,9 @@ func (n Network) check() []error {
 	}
 	positive("max.connections", int64(n.MaxConnections))
 	positive("max.connections.per.ip", int64(n.MaxConnectionsPerIP))
+	if n.FailedLoginsPerIP < 0 {
+		wrong = append(wrong, fmt.Errorf("max.failed.logins.per.ip: %d is below 0", n.FailedLoginsPerIP))
+	}
 	positive("connections.write.timeout.ms", n.WriteTimeout.Milliseconds())
 	positive("socket.request.max.bytes", int64(n.MaxRequest))
 	positive("queued.max.request.bytes", n.RequestMemory)

@@ -143,6 +143,7 @@ func (b *Broker) openHandlers() error {
 	o := handlers.DefaultOptions()
 	o.NodeID, o.ClusterID, o.Mechanisms, o.MaxRequest = b.cfg.NodeID, b.store.ClusterID(), b.cfg.SASLMechanisms, b.cfg.Network.MaxRequest
 	o.LogDir, o.CertificateNames, o.SessionLifetime = b.logDir(), b.cfg.TLS.Names, b.cfg.SessionLifetime
+	o.FailedLoginsPerIP = b.cfg.Network.FailedLoginsPerIP
 	for _, l := range b.cfg.Listeners {
 		if l.Protocol.SASL() {
 			o.SASLListeners = append(o.SASLListeners, l.Name)

@@ -34,6 +34,9 @@ type Options struct {
 	// FailedLoginDelay holds back the answer to a failed log-in
 	// (connection.failed.authentication.delay.ms).
 	FailedLoginDelay time.Duration
+	// FailedLoginsPerIP is how many log-ins from one address may fail in a minute;
+	// 0: no limit (max.failed.logins.per.ip).
+	FailedLoginsPerIP int
 	// SessionLifetime is how long a SASL log-in lasts until the client must log
 	// in again, on the same connection (connections.max.reauth.ms); 0: for ever.
 	SessionLifetime time.Duration
@@ -45,10 +48,11 @@ type Options struct {
 // DefaultOptions are Kafka's.
 func DefaultOptions() Options {
 	return Options{
-		Mechanisms:       []string{auth.ScramSHA512},
-		CertificateNames: auth.DefaultMapping(),
-		FailedLoginDelay: 100 * time.Millisecond,
-		MaxRequest:       100 << 20,
+		Mechanisms:        []string{auth.ScramSHA512},
+		CertificateNames:  auth.DefaultMapping(),
+		FailedLoginDelay:  100 * time.Millisecond,
+		FailedLoginsPerIP: auth.AddressTries,
+		MaxRequest:        100 << 20,
 	}
 }
 
@@ -105,7 +109,7 @@ func New(o Options, with Collaborators, log *zap.Logger, reg prometheus.Register
 	h.routes = index(h.table())
 	h.metrics = newMetrics(reg, h.routes, o)
 	h.logs = newLogs(with.Store, with.Metadata, h.log, reg)
-	h.sessions, h.producerIDs, h.tries = newFetchSessions(), new(producerIDs), auth.NewTries()
+	h.sessions, h.producerIDs, h.tries = newFetchSessions(), new(producerIDs), auth.NewTries(o.FailedLoginsPerIP)
 	h.Metadata.Subscribe(h.logs.follow)
 	return h
 }

@@ -96,10 +96,10 @@ func (s *session) step(token []byte) ([]byte, error) {
 	switch {
 	case err != nil:
 		s.countLogin(loginFailure)
-		s.tellFailure(err)
+		err = s.failed(err)
 	case done:
 		s.countLogin(loginSuccess)
-		s.h.tries.Succeed(s.host, s.sasl.exchange.User())
+		s.h.tries.Succeed(s.host, s.sasl.exchange.User(), time.Now())
 		s.client = nil // that was anonymous
 		s.sasl = saslExchange{state: saslDone, mechanism: s.sasl.mechanism}
 	}

@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -74,8 +75,8 @@ func TestTooManyFailedLogins(t *testing.T) {
 	})
 }
 
-// The gate stands at both steps of SCRAM: exchanges that were begun before are
-// stopped too.
+// The gate stands before the proof is looked at: exchanges that were begun before
+// are stopped too.
 func TestTooManyFailuresDuringALogin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, withUsers)
@@ -92,6 +93,43 @@ func TestTooManyFailuresDuringALogin(t *testing.T) {
 		resp := authenticate(c, 2, "c=biws,"+nonce+",p="+strings.Repeat("A", 43)+"=")
 		if *resp.ErrorMessage != errTooMany.Message {
 			t.Errorf("got %s", *resp.ErrorMessage)
+		}
+	})
+}
+
+// Somebody who fails for all names that there are holds back the log-ins of an
+// address, but not of those who have logged in from there; and is not told who that
+// is.
+func TestOneWhoFailsDoesNotLockOutAnAddress(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, func(s *setup) {
+			s.credentials = `{"users":[{"username":"alice","authType":"plain","plainPassword":"right"},{"username":"bob","authType":"plain","plainPassword":"right"}]}`
+		})
+		if got := r.tryPlain("alice", "right"); got.ErrorCode != kafka.NoError {
+			t.Fatalf("alice: %s", got.ErrorCode)
+		}
+		time.Sleep(time.Hour)
+		for i := range auth.AddressTries {
+			if got := r.tryPlain(fmt.Sprintf("u%d", i), "guess"); *got.ErrorMessage == errTooMany.Message {
+				t.Fatalf("failure %d is held back", i)
+			}
+		}
+		if got := r.tryPlain("alice", "right"); got.ErrorCode != kafka.NoError {
+			t.Errorf("alice: %s", *got.ErrorMessage)
+		}
+		for _, name := range []string{"bob", "nobody", "alice"} {
+			if got := r.tryPlain(name, "wrong"); deref(got.ErrorMessage) != errTooMany.Message {
+				t.Errorf("%s: %s", name, deref(got.ErrorMessage))
+			}
+			c := r.connect(saslListener)
+			handshake(c, 1, auth.ScramSHA512)
+			if got := authenticate(c, 2, "n,,n="+name+",r=abc"); got.ErrorCode != kafka.NoError {
+				t.Errorf("the first step of %s: %s", name, *got.ErrorMessage)
+			}
+		}
+		time.Sleep(time.Minute)
+		if got := r.tryPlain("bob", "right"); got.ErrorCode != kafka.NoError {
+			t.Errorf("bob, a minute later: %s", *got.ErrorMessage)
 		}
 	})
 }
