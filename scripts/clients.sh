@@ -100,7 +100,7 @@ java_only() {
   has "three replicas on one broker are refused" "$out" 'replication factor 3.*1 broker'
   out=$(quick producer-perf --topic transaction --num-records 1 --record-size 1 --throughput -1 --transactional-id t --transaction-duration-ms 100 \
     --producer-props bootstrap.servers="$plain" max.block.ms=5000 2>&1)
-  has "a transactional producer is told at once that there are no transactions" "$out" 'transactions are not served by this broker'
+  has "a transactional producer is told at once that there are no transactions" "$out" 'transactions are not served by this broker: use a producer without transactional.id'
   while read -r user mechanism password; do
     local module=scram.Scram
     [ "$mechanism" = PLAIN ] && module=plain.Plain

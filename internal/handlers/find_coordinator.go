@@ -17,9 +17,10 @@ const (
 // listener that was asked.
 //
 // Differs from Kafka: there is no coordinator of transactions. Clients give up
-// at once on the code they are told: 42 with the reason, and up to version 3,
-// whose clients would come back for that, 53. There is none of share groups
-// either, whose state Kafka finds from v6 on: 42, as before.
+// at once on the code they are told: 35 with the reason, and 53 in version 2, in
+// which librdkafka asks: it comes back for any other until its time is over.
+// There is no coordinator of share groups either, whose state Kafka finds from
+// v6 on: 42, as before.
 func (h *Handlers) findCoordinator(c *call, req *message.FindCoordinatorRequest) (*message.FindCoordinatorResponse, error) {
 	resp := &message.FindCoordinatorResponse{}
 	if c.header.Version >= 4 {
@@ -57,14 +58,20 @@ func (c *call) mayFind(kind int8, key string) error {
 		if err := c.allow(kafka.OpDescribe, kafka.Resource{Type: kafka.ResourceTransactionalID, Name: key}); err != nil {
 			return err
 		}
-		code := kafka.InvalidRequest
-		if c.header.Version < 4 {
+		code := kafka.UnsupportedVersion
+		if c.header.Version == 2 {
 			code = kafka.TransactionalIDAuthorizationFailed
 		}
-		return kafka.Errorf(code, "transactions are not served by this broker")
+		return noTransactions(code)
 	}
 	if kind == keyShare {
 		return kafka.Errorf(kafka.InvalidRequest, "share groups are not served by this broker")
 	}
 	return kafka.Errorf(kafka.InvalidRequest, "this broker coordinates groups: nothing of type %d", kind)
+}
+
+// noTransactions tells the user of a transactional producer what to do; some
+// clients show the text, others the code alone.
+func noTransactions(code kafka.Code) error {
+	return kafka.Errorf(code, "transactions are not served by this broker: use a producer without transactional.id")
 }

@@ -184,11 +184,11 @@ func (j *journey) ends(id string) {
 func TestFindCoordinator(t *testing.T) {
 	p := newRig(t).connect(plainListener)
 	for version := range int16(7) {
-		for kind, want := range map[int8]kafka.Code{keyGroup: 0, keyTransaction: kafka.InvalidRequest, keyShare: kafka.InvalidRequest, 3: kafka.InvalidRequest} {
+		for kind, want := range map[int8]kafka.Code{keyGroup: 0, keyTransaction: kafka.UnsupportedVersion, keyShare: kafka.InvalidRequest, 3: kafka.InvalidRequest} {
 			if version == 0 && kind != keyGroup {
 				continue
 			}
-			if kind == keyTransaction && version < 4 {
+			if kind == keyTransaction && version == 2 {
 				want = kafka.TransactionalIDAuthorizationFailed
 			}
 			var resp message.FindCoordinatorResponse

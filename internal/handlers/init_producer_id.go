@@ -12,7 +12,7 @@ import (
 // transactional id every request gets a new producer id with epoch 0.
 //
 // Differs from Kafka: transactions are not served, and a transactional id is
-// answered with 53, which no client retries.
+// answered with 53: the code that librdkafka, too, does not come back for.
 func (h *Handlers) initProducerId(c *call, req *message.InitProducerIdRequest) (*message.InitProducerIdResponse, error) {
 	id, err := h.newProducerID(c, req)
 	if err != nil {
@@ -29,7 +29,7 @@ func (h *Handlers) newProducerID(c *call, req *message.InitProducerIdRequest) (i
 	case req.TransactionalID != nil && *req.TransactionalID == "":
 		return 0, kafka.Errorf(kafka.InvalidRequest, "the transactional id is empty")
 	case req.TransactionalID != nil:
-		return 0, kafka.Errorf(kafka.TransactionalIDAuthorizationFailed, "transactions are not served by this broker")
+		return 0, noTransactions(kafka.TransactionalIDAuthorizationFailed)
 	case (req.ProducerID == -1) != (req.ProducerEpoch == -1):
 		return 0, kafka.Errorf(kafka.InvalidRequest, "producer id %d and epoch %d: both are -1 or neither is", req.ProducerID, req.ProducerEpoch)
 	}
