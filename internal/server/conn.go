@@ -57,6 +57,7 @@ type conn struct {
 
 	request Request
 	outlet  outlet
+	taken   uint64 // bytes that the peer had acknowledged when a write was last looked at
 	outbox  outbox
 	copies  bool // answers may be outstanding: frames must not lie in rest
 
@@ -75,7 +76,7 @@ func newConn(s *Server, d *door, nc net.Conn, host string, now time.Time) *conn 
 	if socket, ok := nc.(syscall.Conn); ok {
 		c.raw, _ = socket.SyscallConn()
 	}
-	nc.SetWriteDeadline(now.Add(s.options.WriteTimeout))
+	nc.SetWriteDeadline(c.nextGlance(now, now))
 	if d.TLS != nil {
 		c.encrypt(d.TLS.Config())
 	}
@@ -185,7 +186,7 @@ func (c *conn) survive(err *error) {
 // what is written must go out soon.
 func (c *conn) interrupt(now time.Time) {
 	c.nc.SetReadDeadline(now)
-	c.nc.SetWriteDeadline(now.Add(patience(c.server.options.WriteTimeout, true)))
+	c.nc.SetWriteDeadline(c.nextGlance(now, now))
 	c.unpark()
 }
 

@@ -90,7 +90,14 @@
 //	an answer                                       Options.WriteTimeout without a byte taken
 //
 // Deadlines of the sockets are armed lazily: one that fires early is compared
-// with what is due and armed again, so that a request costs no timer.
+// with what is due and armed again, so that a request costs no timer. Those of
+// writes fire eight times within the patience there is: what a call has moved is
+// known when it ends, and may only have filled room that the kernel had. Bytes
+// are taken when the peer has acknowledged them, where the kernel says so (TCP_INFO
+// of Linux). A peer that takes no more is closed up to an eighth of the patience
+// later than its last byte tells. Kernels acknowledge by steps where a window was
+// full, of up to a sixteenth of the peer's buffer or 64 KiB: a peer is slow, and
+// not stalled, that takes a step within the patience.
 //
 // # Peers that go away
 //
@@ -108,8 +115,9 @@
 //
 // When the context of Run ends, listeners and refused connections close, mutes
 // and parked requests end, answers in flight are finished with a shorter
-// patience for peers that take no bytes, and every connection closes. What is
-// left after Options.DrainTimeout is cut.
+// patience for peers that take no bytes, 2 s from then (2.25 s at the most), and
+// every connection closes. Peers that take some have until Options.DrainTimeout;
+// what is left then is cut.
 //
 // # Locks
 //

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"net"
@@ -166,6 +167,96 @@ func TestStalledReaders(t *testing.T) {
 			})
 		})
 	}
+}
+
+// stallOf are the clients that ask for an answer of 100 KiB, take some of it, and
+// then nothing: without TLS and with it.
+func stallOf(t *testing.T, f func(t *testing.T, r *rig, c *client)) {
+	t.Helper()
+	encrypting, config := secret(t)
+	body := bytes.Repeat([]byte("x"), 100<<10)
+	h := &handler{serve: func(context.Context, *Request) (Answer, error) { return reply(body), nil }}
+	for name, o := range map[string]Options{"plain": testOptions(), "TLS": encrypting} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, o, h, func(t *testing.T, r *rig) {
+				c := r.pipe()
+				if o.encrypted() > 0 {
+					c = c.encrypted(config)
+				}
+				c.send(framed(nil))
+				if _, err := io.ReadFull(c, make([]byte, 20<<10)); err != nil {
+					t.Fatal(err)
+				}
+				f(t, r, c)
+			})
+		})
+	}
+}
+
+// TestStalledSinceBeforeTheStop: what a peer has taken before the stop is no sign
+// that it takes anything now.
+func TestStalledSinceBeforeTheStop(t *testing.T) {
+	stallOf(t, func(t *testing.T, r *rig, c *client) {
+		time.Sleep(3 * time.Second)
+		began := time.Now()
+		if err := r.end(); err != nil {
+			t.Error(err)
+		}
+		if took := time.Since(began); took < stopPatience || took > stopPatience+stopPatience/glances {
+			t.Errorf("stopped after %v, want some %v", took, stopPatience)
+		}
+	})
+}
+
+// TestStalledInTheMiddle: the patience begins with the last byte, not with the end
+// of the call that has moved it.
+func TestStalledInTheMiddle(t *testing.T) {
+	stallOf(t, func(t *testing.T, r *rig, c *client) {
+		began, want := time.Now(), r.options.WriteTimeout
+		for r.open() > 0 {
+			time.Sleep(10 * time.Millisecond)
+		}
+		if took := time.Since(began); took < want || took > want+want/glances+20*time.Millisecond {
+			t.Errorf("closed after %v, want some %v", took, want)
+		}
+	})
+}
+
+// TestSlowReaderAtTheStop: who takes bytes gets its answer.
+func TestSlowReaderAtTheStop(t *testing.T) {
+	stallOf(t, func(t *testing.T, r *rig, c *client) {
+		r.stop()
+		for at := 20 << 10; at < 4+100<<10; {
+			time.Sleep(stopPatience * 3 / 8) // TLS takes records of 16 KiB from the pipe
+			n, err := c.Read(make([]byte, 8<<10))
+			if err != nil {
+				t.Fatalf("after %d bytes: %v", at, err)
+			}
+			at += n
+		}
+		if err := r.end(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestStalledOverTLSAtTheEnd: a peer whose requests wait, and that takes nothing,
+// is not waited for with the end of TLS.
+func TestStalledOverTLSAtTheEnd(t *testing.T) {
+	o, config := secret(t)
+	bubble(t, o, &handler{serve: echo}, func(t *testing.T, r *rig) {
+		c := r.pipe().encrypted(config)
+		c.send(framed(nil))
+		c.receive()
+		synctest.Wait()
+		for _, served := range r.connections() {
+			began := time.Now()
+			served.sayGoodbye()
+			if took := time.Since(began); took > 2*lingerTime {
+				t.Errorf("said after %v, want %v at the most", took, 2*lingerTime)
+			}
+		}
+	})
 }
 
 // open is how many connections the server has.

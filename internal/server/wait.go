@@ -171,6 +171,7 @@ func (c *conn) linger() {
 // sayGoodbye closes our side and waits, not for long, until the peer closes its.
 func (c *conn) sayGoodbye() {
 	if secret, ok := c.nc.(*tls.Conn); ok {
+		c.wire.last.Store(true)
 		_ = secret.CloseWrite() // the end of TLS, which an alert may have told already
 	}
 	half, ok := c.socket.(interface{ CloseWrite() error })

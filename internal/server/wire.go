@@ -27,6 +27,7 @@ type wire struct {
 	turns turns       // for what a handshake calculates; nil once it has ended
 	taken bool        // a turn
 	last  atomic.Bool // only the end of TLS is written from now on: nobody waits long for it
+	ended error       // why nothing is written any more
 }
 
 var errHoarding = badFramef("more bytes of TLS than anybody needs, of which nothing comes")
@@ -59,6 +60,9 @@ func (w *wire) passTurn() {
 // one that takes none may keep us.
 func (w *wire) Write(p []byte) (int, error) {
 	w.passTurn()
+	if w.ended != nil {
+		return 0, w.ended // to a peer that takes nothing not even the end of TLS
+	}
 	if w.last.Load() {
 		w.Conn.SetWriteDeadline(time.Now().Add(lingerTime))
 		return w.Conn.Write(p)
@@ -70,8 +74,8 @@ func (w *wire) Write(p []byte) (int, error) {
 		if err == nil {
 			return sent, nil
 		}
-		if err := w.conn.goOn(err, n > 0, &progress); err != nil {
-			return sent, err
+		if w.ended = w.conn.goOn(err, n > 0, &progress); w.ended != nil {
+			return sent, w.ended
 		}
 	}
 }

@@ -13,6 +13,10 @@ const (
 	smallPart   = 4 << 10
 
 	stopPatience = 2 * time.Second // with a peer that takes nothing, at a stop
+
+	// glances is how often a write that waits is looked at within its patience:
+	// what a call has moved, and when, is not known before it ends.
+	glances = 8
 )
 
 var errStalled = errors.New("the peer takes no bytes")
@@ -147,17 +151,39 @@ func (c *conn) goOn(err error, moved bool, progress *time.Time) error {
 		return err
 	}
 	now := time.Now()
-	if moved {
+	if c.took(moved) {
 		*progress = now
 	}
-	if due := c.writeDue(*progress); now.Before(due) {
-		c.nc.SetWriteDeadline(due)
-		if stopped := c.server.stopped.Load(); stopped != nil { // interrupt may have come before
-			c.nc.SetWriteDeadline(c.writeDue(*progress))
-		}
-		return nil
+	if !now.Before(c.writeDue(*progress)) {
+		return errStalled
 	}
-	return errStalled
+	c.nc.SetWriteDeadline(c.nextGlance(now, *progress))
+	if c.stopping() { // interrupt may have come before
+		c.nc.SetWriteDeadline(c.nextGlance(now, *progress))
+	}
+	return nil
+}
+
+// took says whether the peer has taken bytes since a write was last looked at: by
+// what it has acknowledged, where the kernel says. That a call has moved some may
+// only mean that there was room for them in the kernel. The first look has nothing
+// to compare with.
+func (c *conn) took(moved bool) bool {
+	before := c.taken
+	c.taken = c.acknowledged()
+	if c.taken == 0 {
+		return moved
+	}
+	return before != 0 && c.taken != before
+}
+
+// nextGlance is when a write that waits is looked at again.
+func (c *conn) nextGlance(now, progress time.Time) time.Time {
+	next := now.Add(patience(c.server.options.WriteTimeout, c.stopping()) / glances)
+	if due := c.writeDue(progress); due.Before(next) {
+		return due
+	}
+	return next
 }
 
 // writeDue is when a write without progress since then is given up.
