@@ -7,8 +7,8 @@
 // and ends against what it found, so that a reload of the credentials in the
 // middle of a log-in changes nothing for it. Whether a user exists cannot be
 // seen from outside: an unknown name gets a salt made from itself and a secret
-// of this broker, the same number of steps, the same work and the same answer
-// as a wrong password.
+// of this broker, salt and iterations as those in force have them (Looks), the
+// same number of steps, the same work and the same answer as a wrong password.
 //
 //	PLAIN        C: [authzid] NUL user NUL password
 //	             S: (empty)

@@ -34,6 +34,10 @@ type Options struct {
 	// same salt for a name at every try.
 	SaltKey []byte
 
+	// Looks, when set, is what the credentials of a mechanism look like that are
+	// in force. Those of users that do not exist are made up after it.
+	Looks func(kafka.ScramMechanism) *Looks
+
 	// Gate, when set, is asked about the name that a log-in is for, before the
 	// password or its proof is looked at; an error refuses the log-in.
 	Gate func(user string) *kafka.Error
@@ -44,6 +48,13 @@ func (o Options) gate(user string) *kafka.Error {
 		return nil
 	}
 	return o.Gate(user)
+}
+
+func (o Options) looks(m kafka.ScramMechanism) *Looks {
+	if o.Looks == nil {
+		return nil
+	}
+	return o.Looks(m)
 }
 
 // machine is the part of an Exchange that differs by mechanism.

@@ -109,16 +109,16 @@ func (s *scramLogin) proves(proof []byte, text string) bool {
 	return hmac.Equal(s.mechanism.Sum(key), s.credential.StoredKey)
 }
 
-// madeUp is the credential shown for a user that does not exist: its salt
-// depends on the name and the broker's secret alone, its keys match nothing.
+// madeUp is the credential shown for a user that does not exist: it looks as those
+// that there are, and its keys match nothing.
 func (s *scramLogin) madeUp(user string) kafka.ScramCredential {
-	salt := kafka.ScramSHA512.HMAC(s.options.SaltKey, s.mechanism.String()+" "+user)
+	salt, iterations := s.options.looks(s.mechanism).madeUp(s.options.SaltKey, s.mechanism, user)
 	none := make([]byte, s.mechanism.KeySize())
 	return kafka.ScramCredential{
 		Mechanism:  s.mechanism,
-		Salt:       salt[:kafka.ScramSaltSize],
+		Salt:       salt,
 		StoredKey:  none,
 		ServerKey:  none,
-		Iterations: kafka.ScramIterations,
+		Iterations: iterations,
 	}
 }

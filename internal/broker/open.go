@@ -152,9 +152,11 @@ func (b *Broker) openHandlers() error {
 	if o.SASL.SaltKey, err = saltKey(b.folder, b.cfg.DataDir); err != nil {
 		return err
 	}
+	who := &secrets{metadata: b.metadata, file: b.credentials}
+	o.SASL.Looks = who.Looks
 	b.handlers = handlers.New(o, handlers.Collaborators{
 		Metadata: b.metadata, Store: b.store, Groups: b.groups, Quotas: b.quotas, Authorizer: authorizer,
-		Secrets: secrets{b.metadata, b.credentials}, Credentials: b.credentials.Snapshot, LogLevel: b.cfg.Level,
+		Secrets: who, Credentials: b.credentials.Snapshot, LogLevel: b.cfg.Level,
 		CloseSessions: func(match func(server.Session) bool) { b.server.CloseSessions(match) },
 	}, b.log, b.reg)
 	return nil

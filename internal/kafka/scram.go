@@ -28,8 +28,7 @@ const (
 	MaxScramIterations = 16384
 )
 
-// What a new SCRAM credential is made with, and what a client sees of a user
-// that does not exist.
+// What a new SCRAM credential is made with.
 const (
 	ScramIterations = 8192
 	ScramSaltSize   = 24 // bytes

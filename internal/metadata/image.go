@@ -25,6 +25,7 @@ type Image struct {
 	acls        shards[kafka.ACL, struct{}]
 	quotas      shards[kafka.Entity, *Quota]
 	aclsVersion int                          // counts changes of ACLs
+	scramChange int                          // counts changes of SCRAM credentials
 	brokers     map[string]map[string]string // overrides by broker; "" is for all brokers
 }
 

@@ -2,6 +2,7 @@ package metadata
 
 import (
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 
@@ -46,6 +47,7 @@ func (c ScramCredentialSet) apply(d *Draft) error {
 	d.scrams.put(scramKey{string(c.User), c.Mechanism}, &kafka.ScramCredential{
 		Mechanism: c.Mechanism, Salt: c.Salt, StoredKey: c.StoredKey, ServerKey: c.ServerKey, Iterations: c.Iterations,
 	})
+	d.scramChange++
 	return nil
 }
 
@@ -55,6 +57,7 @@ func (c ScramCredentialRemoved) apply(d *Draft) error {
 		return kafka.Errorf(kafka.ResourceNotFound, "user %q has no %s credential", c.User, c.Mechanism)
 	}
 	d.scrams.remove(key)
+	d.scramChange++
 	return nil
 }
 
@@ -73,6 +76,22 @@ func (m *Image) Scram(user string, mechanism kafka.ScramMechanism) (kafka.ScramC
 		return kafka.ScramCredential{}, false
 	}
 	return *c, true
+}
+
+// ScramChange counts the changes of SCRAM credentials: images of one store with the
+// same number have the same.
+func (m *Image) ScramChange() int { return m.scramChange }
+
+// Scrams are the credentials that users were given for the mechanism, by name, in
+// no order.
+func (m *Image) Scrams(mechanism kafka.ScramMechanism) iter.Seq2[string, kafka.ScramCredential] {
+	return func(yield func(string, kafka.ScramCredential) bool) {
+		for key, c := range m.scrams.all() {
+			if key.mechanism == mechanism && !yield(key.user, *c) {
+				return
+			}
+		}
+	}
 }
 
 // HasScram says whether a user was given any credential over the Kafka API.

@@ -58,6 +58,46 @@ func TestImagesKeepTheirACLs(t *testing.T) {
 	}
 }
 
+// Changes of credentials are told from others, and each mechanism has its own.
+func TestScramsOfAMechanism(t *testing.T) {
+	s := open(t, &memoryLog{})
+	given := func(m kafka.ScramMechanism) ScramCredentialSet {
+		return NewScramCredentialSet("alice", kafka.ScramCredential{
+			Mechanism: m, StoredKey: make([]byte, m.KeySize()), ServerKey: make([]byte, m.KeySize()), Iterations: 4096 + int(m),
+		})
+	}
+	changes := map[int]bool{}
+	for _, c := range []struct {
+		change Change
+		want   [2][]int
+	}{
+		{given(kafka.ScramSHA256), [2][]int{{4097}, nil}},
+		{given(kafka.ScramSHA512), [2][]int{{4097}, {4098}}},
+		{ScramCredentialRemoved{"alice", kafka.ScramSHA256}, [2][]int{nil, {4098}}},
+	} {
+		image := commit(t, s, c.change)
+		for i, m := range kafka.ScramMechanisms {
+			var got []int
+			for name, credential := range image.Scrams(m) {
+				got = append(got, credential.Iterations)
+				if name != "alice" || credential.Mechanism != m {
+					t.Errorf("%s: %s of %s", m, credential, name)
+				}
+			}
+			if diff := cmp.Diff(c.want[i], got); diff != "" {
+				t.Errorf("%s: %s", m, diff)
+			}
+		}
+		changes[image.ScramChange()] = true
+		if after := commit(t, s, NewACLCreated(readers)); after.ScramChange() != image.ScramChange() {
+			t.Error("an ACL is a change of credentials")
+		}
+	}
+	if len(changes) != 3 {
+		t.Errorf("three changes have the numbers %v", changes)
+	}
+}
+
 func TestNamesKeepTheirBytes(t *testing.T) {
 	for _, name := range []Name{"", "alice", "\u7528\u6237", "a\"b\\c\n", "\xff\xfe", "{\"bytes\":1}", "<default>", "\x00", Name(strings.Repeat("\x00", 30_000))} {
 		text, err := json.Marshal(name)
