@@ -3,7 +3,6 @@ package admin
 import (
 	"context"
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -19,7 +18,8 @@ import (
 // Gate is what stands before the pages: TLS and passwords, from a file in the
 // format that Prometheus' exporters share (http.config.file). The file, and the
 // certificates that it names, are read again when they change; as long as they
-// are not usable the last good ones stay in force.
+// are not usable, or would let somebody in whom the last good ones keep out, those
+// stay in force.
 type Gate struct {
 	path  string
 	log   *zap.Logger
@@ -27,6 +27,7 @@ type Gate struct {
 	tries *auth.Tries
 	turn  chan struct{} // held while a password is hashed, which is made to be slow
 
+	reloads  *watch.Reloads
 	notAfter *prometheus.GaugeVec // file
 	current  atomic.Pointer[lock]
 
@@ -51,6 +52,7 @@ func OpenGate(path string, failedPerIP int, log *zap.Logger, reg prometheus.Regi
 		return nil, fmt.Errorf("http.config.file: %w", err)
 	}
 	g.registerMetrics(reg)
+	g.reloads.Count(watch.TriggerStart, watch.Applied, g.since)
 	g.enforce(first)
 	return g, nil
 }
@@ -92,10 +94,6 @@ func (g *Gate) Status() HTTPConfig {
 	return s
 }
 
-var errToggled = errors.New("TLS cannot be turned on or off while running (a restart does it)")
-
-var errEmptied = errors.New("the file is empty, as it is while it is written or where the disk is full ({} opens the pages to everybody)")
-
 // Reload reads the files again and puts them in force if they are good. The line
 // says what became of it, the error that it is not good.
 func (g *Gate) Reload(trigger string) (line string, err error) {
@@ -103,25 +101,25 @@ func (g *Gate) Reload(trigger string) (line string, err error) {
 	defer g.mu.Unlock()
 	next, err := readLock(g.path)
 	held := g.current.Load()
-	if err == nil && (next.tls == nil) != (held.tls == nil) {
-		err = errToggled
-	}
-	if err == nil && next.blank && !held.blank {
-		err = errEmptied
+	if err == nil {
+		err = held.mayBecome(next)
 	}
 	g.fault = ""
 	switch {
 	case err != nil:
 		g.fault = err.Error()
+		g.reloads.Count(trigger, watch.Failed, time.Now())
 		g.log.Error("http config not reloaded, the last good one stays in force", zap.String("trigger", trigger), zap.String("file", g.path),
 			zap.Error(err), zap.Time("in_force_since", g.since.UTC()))
 		return "", fmt.Errorf("http config not reloaded, the last good one stays in force: %w", err)
 	case next.sum == held.sum:
+		g.reloads.Count(trigger, watch.Unchanged, time.Now())
 		g.log.Debug("http config unchanged", zap.String("trigger", trigger))
 		return "http config unchanged", nil
 	}
 	g.enforce(next)
 	g.since = time.Now()
+	g.reloads.Count(trigger, watch.Applied, g.since)
 	g.log.Info("http config reloaded", zap.String("trigger", trigger), zap.String("file", g.path), zap.Bool("tls", next.tls != nil), zap.Int("users", len(next.users)))
 	return fmt.Sprintf("http config reloaded: %d users", len(next.users)), nil
 }

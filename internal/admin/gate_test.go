@@ -310,9 +310,62 @@ func TestGateReloads(t *testing.T) {
 	if line, err := g.Reload("signal"); err != nil || line != "http config unchanged" {
 		t.Errorf("got %q, %v", line, err)
 	}
-	put(t, path, "{}")
-	if line, err := g.Reload("signal"); err != nil || g.Closed() {
-		t.Errorf("got %q, %v, closed %v", line, err, g.Closed())
+}
+
+// The beginning of a file is often a good file. It does not open the pages, however
+// much of it is there; what is as strict, or stricter, is taken.
+func TestHalfAFileOpensNothing(t *testing.T) {
+	authority := certificatetest.NewAuthority(t, "pages")
+	dir := t.TempDir()
+	authority.Issue(t, pkix.Name{}, nil).Write(t, dir)
+	put(t, filepath.Join(dir, "ca.crt"), string(authority.Cert))
+	path := filepath.Join(dir, "web.yml")
+	const shown = "tls_server_config:\n  cert_file: tls.crt\n  key_file: tls.key\n"
+	const verified = "  client_ca_file: ca.crt\n  client_auth_type: RequireAndVerifyClientCert\n"
+	const sans = "  client_allowed_sans: [scrape.example]\n"
+	const headers = "http_server_config:\n  headers:\n    Strict-Transport-Security: max-age=1\n"
+	users := "basic_auth_users:\n" + hashed(t, "prom", "right")
+	for name, c := range map[string]struct {
+		held, next string
+		want       error
+	}{
+		"no users":                     {users, headers, errNoUsers},
+		"no users in braces":           {users, "{}", errNoUsers},
+		"users without one":            {users, "basic_auth_users:\n", errNoUsers},
+		"TLS, no users":                {shown + users, shown, errNoUsers},
+		"users, no TLS":                {shown + users, users, errToggled},
+		"TLS for users":                {users, shown, errToggled},
+		"nothing":                      {headers, "\n", errEmptied},
+		"no client certificates":       {shown + verified + users, shown + users, errAnyone},
+		"any client certificates":      {shown + verified, shown + "  client_auth_type: RequireAnyClientCert\n", errAnyone},
+		"client certificates if given": {shown + verified, shown + "  client_ca_file: ca.crt\n  client_auth_type: VerifyClientCertIfGiven\n", errAnyone},
+		"users for certificates":       {shown + verified, shown + users, errAnyone},
+		"any name":                     {shown + verified + sans, shown + verified, errAnyName},
+		"more users":                   {users, users + hashed(t, "other", "right"), nil},
+		"other users":                  {users, "basic_auth_users:\n" + hashed(t, "other", "right"), nil},
+		"users for anybody":            {headers, headers + users, nil},
+		"nobody was kept out":          {headers, "{}", nil},
+		"certificates too":             {shown + users, shown + verified + users, nil},
+		"names too":                    {shown + verified, shown + verified + sans, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			core, lines := observer.New(zap.ErrorLevel)
+			put(t, path, c.held)
+			g := mustOpen(t, path, zap.New(core))
+			held := g.current.Load()
+			put(t, path, c.next)
+			_, err := g.Reload("watch")
+			if !errors.Is(err, c.want) || (c.want == nil) != (err == nil) {
+				t.Fatalf("got %v, want %v", err, c.want)
+			}
+			failed := testutil.ToFloat64(g.reloads.Total.WithLabelValues("watch", "failed"))
+			if refused := c.want != nil; refused != (g.current.Load() == held) || refused != (g.Fault() != "") || refused != (failed == 1) || refused != (lines.Len() == 1) {
+				t.Errorf("fault %q, %v failures counted, %d lines", g.Fault(), failed, lines.Len())
+			}
+			if _, err := OpenGate(path, auth.AddressTries, zap.NewNop(), prometheus.NewRegistry()); err != nil {
+				t.Errorf("a restart does not take it: %v", err)
+			}
+		})
 	}
 }
 
@@ -401,7 +454,11 @@ func TestPagesOverTLS(t *testing.T) {
 		if got, err := serial(t, address, roots); err != nil || got != want.Serial().String() {
 			t.Errorf("got %s, %v, want %v", got, err, want.Serial())
 		}
-		end := want.TLS().Leaf.NotAfter
+		shown, err := x509.ParseCertificate(want.TLS().Certificate[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		end := shown.NotAfter
 		if got := g.Status().NotAfter; got == nil || !got.Equal(end) {
 			t.Errorf("the status says until %v, want %v", got, end)
 		}

@@ -28,6 +28,7 @@ type lock struct {
 	blank   bool              // there is nothing in the file
 	tls     *tls.Config       // nil: pages are served in the clear
 	end     time.Time         // of the first certificate of what tls shows
+	sans    bool              // clients' certificates must have certain names
 	headers map[string]string
 	users   map[string][]byte // bcrypt hashes of passwords; none: no password is asked for
 	nobody  []byte            // a hash that no password has, as slow as those of users
@@ -98,6 +99,42 @@ func (l *lock) take(path string, content []byte, c *web.Config) error {
 	return nil
 }
 
+// Why a lock stays although another one was read.
+var (
+	errToggled = errors.New("TLS cannot be turned on or off while running (a restart does it)")
+	errEmptied = errors.New("the file is empty, as it is while it is written or where the disk is full (a restart takes it so)")
+	errNoUsers = errors.New("basic_auth_users is not there any more, as where the file is half written: running pages are not opened (a restart does it)")
+	errAnyone  = errors.New("client_auth_type asks less of clients than before, as where the file is half written: running pages are not opened (a restart does it)")
+	errAnyName = errors.New("client_allowed_sans is not there any more, as where the file is half written: running pages are not opened (a restart does it)")
+)
+
+// mayBecome says why another lock must not take the place of this one without a
+// restart: the beginning of a file is often a good file, which keeps out fewer.
+func (l *lock) mayBecome(next *lock) error {
+	switch {
+	case (next.tls == nil) != (l.tls == nil):
+		return errToggled
+	case next.blank && !l.blank:
+		return errEmptied
+	case len(next.users) == 0 && len(l.users) > 0:
+		return errNoUsers
+	case next.severity() < l.severity():
+		return errAnyone
+	case l.sans && !next.sans:
+		return errAnyName
+	}
+	return nil
+}
+
+// severity says how much a client's certificate must be to come in: none at all, any
+// one, one of an authority.
+func (l *lock) severity() int {
+	if l.tls == nil {
+		return 0
+	}
+	return map[tls.ClientAuthType]int{tls.RequireAnyClientCert: 1, tls.RequireAndVerifyClientCert: 2}[l.tls.ClientAuth]
+}
+
 // Certificate is what the pages show that are served with an http.config.file; nil
 // where they are served in the clear.
 func Certificate(path string) (*x509.Certificate, error) {
@@ -131,6 +168,7 @@ func (l *lock) encrypt(c *web.TLSConfig) error {
 		return err
 	}
 	config.Certificates, config.GetCertificate = []tls.Certificate{*pair}, nil
+	l.sans = len(c.ClientAllowedSans) > 0
 	l.tls = config
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"kaasd/internal/certificate"
+	"kaasd/internal/watch"
 )
 
 // Build says which kaasd this is, for kaasd_build_info.
@@ -34,17 +35,9 @@ func RegisterMetrics(reg prometheus.Registerer, b Build, ready func() bool) {
 	}))
 }
 
-// registerMetrics adds whether the file was usable when it was last read, and makes
-// the gauge of when the certificate of the pages ends.
+// registerMetrics adds what became of the reads of the file, and makes the gauge of
+// when the certificate of the pages ends.
 func (g *Gate) registerMetrics(reg prometheus.Registerer) {
-	reg.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "kaasd_http_config_last_reload_successful",
-		Help: "Whether http.config.file and the files that it names were usable when they were last read.",
-	}, func() float64 {
-		if g.Fault() == "" {
-			return 1
-		}
-		return 0
-	}))
+	g.reloads = watch.NewReloads(reg, "kaasd_http_config", "http.config.file and the files that it names")
 	g.notAfter = certificate.NotAfter(reg)
 }
