@@ -38,7 +38,6 @@ type conn struct {
 	socket   net.Conn        // what was accepted
 	wire     *wire           // between TLS and the socket; nil without TLS
 	config   *tls.Config     // of the handshake, as long as it lasts
-	shaking  atomic.Bool     // in the handshake, or on the way to it
 	raw      syscall.RawConn // of the socket; nil when the transport has none
 	id       uint64
 	host     string

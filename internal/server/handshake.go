@@ -11,21 +11,15 @@ import (
 	"time"
 )
 
-const (
-	// hurried is how long a handshake may last when another waits for its seat.
-	hurried = 3 * time.Second
-	// hurryEvery is how often a waiting acceptor looks for such.
-	hurryEvery = 250 * time.Millisecond
-)
+// yieldEvery is how often a waiting acceptor looks for a handshake that has to give
+// up its seat, besides at once.
+const yieldEvery = 25 * time.Millisecond
 
 // handshakeRecord is the first byte of a client that begins TLS, RFC 8446
 // section 5.1.
 const handshakeRecord = 0x16
 
-var (
-	errShaking = errors.New("the handshake was not finished within the time")
-	errHurried = errors.New("the handshake was not finished in 3 s, and others were waiting")
-)
+var errShaking = errors.New("the handshake was not finished within the time")
 
 // badHandshake is what went wrong with a handshake.
 type badHandshake struct {
@@ -50,42 +44,40 @@ type turns chan struct{}
 func newTurns() turns { return make(turns, max(1, runtime.GOMAXPROCS(0)/2)) }
 
 // takeSeat waits for a seat and says whether the server still runs. While there
-// is none, handshakes that last long give theirs up.
+// is none, a handshake that is slow gives up its own.
 func (s *Server) takeSeat() bool {
 	select {
 	case s.seats <- struct{}{}:
 		return true
 	default:
 	}
-	ticker := time.NewTicker(hurryEvery)
+	ticker := time.NewTicker(yieldEvery)
 	defer ticker.Stop()
 	for {
+		s.yield()
 		select {
 		case s.seats <- struct{}{}:
 			return true
 		case <-ticker.C:
-			s.hurry(time.Now().Add(-hurried))
 		case <-s.stopping:
 			return false
 		}
 	}
 }
 
-// hurry ends the handshakes of connections accepted before then.
-func (s *Server) hurry(then time.Time) {
-	for _, c := range s.connections() {
-		if c.shaking.Load() && c.accepted.Before(then) {
-			c.abort(&badHandshake{cause: errHurried})
-		}
+// yield ends the handshake that has to give up its seat, if there is one.
+func (s *Server) yield() {
+	if c, why := s.crowd.pick(time.Now()); c != nil {
+		c.abort(&badHandshake{cause: why})
 	}
 }
 
 // encrypt puts TLS over the socket.
 func (c *conn) encrypt(config *tls.Config) {
 	c.wire = &wire{Conn: c.socket, conn: c, left: handshakeBytes, turns: c.server.turns}
+	c.wire.peer.left = helloTime
 	c.config = config
 	c.nc = tls.Server(c.wire, config)
-	c.shaking.Store(true)
 }
 
 // handshake makes the connection one of TLS and tells what it found out. The
@@ -109,8 +101,10 @@ func (c *conn) handshake(met *Conn) error {
 // shake is the handshake, within the time to log in.
 func (c *conn) shake(secret *tls.Conn) error {
 	defer c.server.seats.leave()
-	defer c.shaking.Store(false)
+	c.server.crowd.enter(c)
+	defer c.server.crowd.leave(c)
 	defer c.wire.calculated()
+	c.wire.peer.run()
 	c.due = c.accepted.Add(c.server.options.LoginTimeout)
 	c.arm()
 	err := secret.Handshake()

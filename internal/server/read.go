@@ -22,6 +22,8 @@ const (
 const (
 	finished   = 30 * time.Second
 	leastHurry = paceBytes * int(hurried) / int(paceWindow)
+
+	hurryEvery = 250 * time.Millisecond // how often who waits looks for such
 )
 
 // hurryBytes is what a frame of the size must gain in each hurried.

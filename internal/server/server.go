@@ -32,6 +32,7 @@ type Server struct {
 	doors   []*door
 	porch   *porch
 	seats   seats
+	crowd   crowd // of handshakes
 	turns   turns
 
 	// stopping is closed when Run is asked to stop, stopped is set before.
@@ -66,6 +67,7 @@ func New(o Options, h Handler, log *zap.Logger, reg prometheus.Registerer) *Serv
 		memory:   newMemory(o.RequestMemory),
 		porch:    newPorch(leastRefused),
 		seats:    make(seats, o.Handshakes),
+		crowd:    newCrowd(o.Handshakes),
 		turns:    newTurns(),
 		stopping: make(chan struct{}),
 		maxConns: o.MaxConnections,

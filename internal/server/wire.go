@@ -26,6 +26,8 @@ type wire struct {
 	left  int         // bytes that may still come; only the goroutine that reads asks
 	turns turns       // for what a handshake calculates; nil once it has ended
 	taken bool        // a turn
+	peer  peerTime    // of the handshake
+	spoke bool        // something was written
 	last  atomic.Bool // only the end of TLS is written from now on: nobody waits long for it
 	ended error       // why nothing is written any more
 }
@@ -43,6 +45,7 @@ func (w *wire) Read(p []byte) (int, error) {
 	w.left -= n
 	w.heard = w.heard || n > 0
 	if n > 0 && w.turns != nil {
+		w.peer.stand()
 		w.turns <- struct{}{}
 		w.taken = true
 	}
@@ -53,12 +56,16 @@ func (w *wire) passTurn() {
 	if w.taken {
 		w.taken = false
 		<-w.turns
+		w.peer.run()
 	}
 }
 
 // Write sends all of p, as long as the peer takes bytes. A turn ends here, since
 // one that takes none may keep us.
 func (w *wire) Write(p []byte) (int, error) {
+	if !w.spoke {
+		w.spoke, w.peer.left = true, replyTime
+	}
 	w.passTurn()
 	if w.ended != nil {
 		return 0, w.ended // to a peer that takes nothing not even the end of TLS
