@@ -177,6 +177,8 @@ func TestPrincipal(t *testing.T) {
 		{"no rule", parse("RULE:CN=bob/bob/"), alice, "", `matches the certificate's subject "CN=alice"`},
 		{"nothing is left", parse("RULE:.*//"), alice, "", "is empty"},
 		{"no subject", DefaultMapping(), named("3000"), "", "is empty"},
+		{"too long", parse("RULE:CN=alice/" + strings.Repeat("a", maxName+1) + "/"), alice, "", "has 4097 bytes"},
+		{"as long as may be", parse("RULE:CN=alice/" + strings.Repeat("a", maxName) + "/"), alice, strings.Repeat("a", maxName), ""},
 		{"not DER", DefaultMapping(), named("31"), "", "distinguished name"},
 		{"more than a name", DefaultMapping(), named("300000"), "", "after its end"},
 	} {

@@ -9,6 +9,7 @@ import (
 	"go.uber.org/zap"
 
 	"kaasd/internal/auth"
+	"kaasd/internal/certificate"
 	"kaasd/internal/handlers"
 	"kaasd/internal/kafka"
 	"kaasd/internal/metadata"
@@ -145,8 +146,11 @@ func (b *Broker) openHandlers() error {
 	o.LogDir, o.CertificateNames, o.SessionLifetime = b.logDir(), b.cfg.TLS.Names, b.cfg.SessionLifetime
 	o.FailedLoginsPerIP = b.cfg.Network.FailedLoginsPerIP
 	for _, l := range b.cfg.Listeners {
-		if l.Protocol.SASL() {
+		switch {
+		case l.Protocol.SASL():
 			o.SASLListeners = append(o.SASLListeners, l.Name)
+		case l.Protocol.TLS() && b.cfg.TLS.clientAuth(l) != certificate.None:
+			o.CertificateListeners = append(o.CertificateListeners, l.Name)
 		}
 	}
 	if o.SASL.SaltKey, err = saltKey(b.folder, b.cfg.DataDir); err != nil {

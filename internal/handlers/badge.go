@@ -25,7 +25,9 @@ func (h *Handlers) badgeOf(c server.Conn) (*badge, error) {
 	if len(c.TLS.VerifiedChains) == 0 {
 		return nil, errors.New("the client's certificate was not verified")
 	}
-	return h.readBadge(c.TLS.PeerCertificates[0])
+	b, err := h.readBadge(c.TLS.PeerCertificates[0])
+	h.metrics.logins.WithLabelValues(c.Listener.Name, byCertificate, resultOf(err)).Inc()
+	return b, err
 }
 
 func (h *Handlers) readBadge(cert *x509.Certificate) (*badge, error) {

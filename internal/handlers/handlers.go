@@ -28,6 +28,9 @@ type Options struct {
 	SASL       auth.Options
 	// SASLListeners are the names of the listeners that ask for a log-in.
 	SASLListeners []string
+	// CertificateListeners are the names of those that know clients by their
+	// certificates.
+	CertificateListeners []string
 	// CertificateNames make the principal of a client's certificate
 	// (ssl.principal.mapping.rules).
 	CertificateNames *auth.MappingRules

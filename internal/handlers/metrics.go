@@ -30,7 +30,7 @@ func newMetrics(reg prometheus.Registerer, all routes, o Options) *metrics {
 		unsupported: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "kaasd_unsupported_requests_total", Help: "Requests of an API key or version that is not served."}),
 		logins: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "kaasd_authentications_total", Help: "SASL log-ins; an unknown user and a wrong password look the same."},
+			Name: "kaasd_authentications_total", Help: "Log-ins by SASL, and, as mechanism=\"TLS\", by a certificate of a trusted authority; an unknown user and a wrong password look the same."},
 			[]string{"listener", "mechanism", "result"}),
 	}
 	reg.MustRegister(answered, duration, m.errors, m.unsupported, m.logins)
@@ -41,15 +41,32 @@ func newMetrics(reg prometheus.Registerer, all routes, o Options) *metrics {
 	}
 	for _, listener := range o.SASLListeners {
 		for _, mechanism := range o.Mechanisms {
-			m.logins.WithLabelValues(listener, mechanism, loginSuccess)
-			m.logins.WithLabelValues(listener, mechanism, loginFailure)
+			m.offer(listener, mechanism)
 		}
+	}
+	for _, listener := range o.CertificateListeners {
+		m.offer(listener, byCertificate)
 	}
 	return m
 }
+
+func (m *metrics) offer(listener, mechanism string) {
+	m.logins.WithLabelValues(listener, mechanism, loginSuccess)
+	m.logins.WithLabelValues(listener, mechanism, loginFailure)
+}
+
+// byCertificate stands for a mechanism where none was spoken.
+const byCertificate = "TLS"
 
 // The results of a log-in.
 const (
 	loginSuccess = "success"
 	loginFailure = "failure"
 )
+
+func resultOf(err error) string {
+	if err != nil {
+		return loginFailure
+	}
+	return loginSuccess
+}

@@ -33,23 +33,28 @@ func NewAuthority(t testing.TB, name string) *Authority {
 	made := sign(t, &x509.Certificate{
 		Subject: pkix.Name{CommonName: name}, IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
 	}, nil)
-	return &Authority{Cert: made.Cert, leaf: made.leaf, key: made.key}
+	leaf, err := x509.ParseCertificate(made.der)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &Authority{Cert: made.Cert, leaf: leaf, key: made.key}
 }
 
 // Pair is a certificate and its key, in PEM.
 type Pair struct {
 	Cert, Key []byte
 
-	leaf *x509.Certificate
-	key  *ecdsa.PrivateKey
+	der    []byte
+	serial *big.Int
+	key    *ecdsa.PrivateKey
 }
 
 // Serial is the number of the certificate; no other that a process makes has it.
-func (p Pair) Serial() *big.Int { return p.leaf.SerialNumber }
+func (p Pair) Serial() *big.Int { return p.serial }
 
 // TLS is the pair as a client shows it.
 func (p Pair) TLS() tls.Certificate {
-	return tls.Certificate{Certificate: [][]byte{p.leaf.Raw}, PrivateKey: p.key, Leaf: p.leaf}
+	return tls.Certificate{Certificate: [][]byte{p.der}, PrivateKey: p.key}
 }
 
 // Write puts the pair into files of a folder, in place, and gives their names.
@@ -93,7 +98,8 @@ func Valid(from, until time.Time) func(*x509.Certificate) {
 	return func(c *x509.Certificate) { c.NotBefore, c.NotAfter = from, until }
 }
 
-// sign makes a certificate; without an authority it signs itself.
+// sign makes a certificate; without an authority it signs itself. It need not be
+// one that anybody can read.
 func sign(t testing.TB, template *x509.Certificate, by *Authority) Pair {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -112,10 +118,6 @@ func sign(t testing.TB, template *x509.Certificate, by *Authority) Pair {
 	if err != nil {
 		t.Fatal(err)
 	}
-	leaf, err := x509.ParseCertificate(der)
-	if err != nil {
-		t.Fatal(err)
-	}
 	secret, err := x509.MarshalPKCS8PrivateKey(key)
 	if err != nil {
 		t.Fatal(err)
@@ -123,6 +125,6 @@ func sign(t testing.TB, template *x509.Certificate, by *Authority) Pair {
 	return Pair{
 		Cert: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
 		Key:  pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret}),
-		leaf: leaf, key: key,
+		der:  der, serial: template.SerialNumber, key: key,
 	}
 }
