@@ -17,7 +17,7 @@ func newLogger(w io.Writer, level zapcore.LevelEnabler, console, colour bool) *z
 	if console {
 		encoder = zapcore.NewConsoleEncoder(consoleLines(colour))
 	}
-	return zap.New(zapcore.NewCore(encoder, zapcore.Lock(zapcore.AddSync(w)), level))
+	return zap.New(zapcore.NewCore(encoder, zapcore.Lock(zapcore.AddSync(seen{w})), level))
 }
 
 func jsonLines() zapcore.EncoderConfig {

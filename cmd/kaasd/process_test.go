@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
@@ -74,6 +75,25 @@ func TestLogger(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestLinesAreSeen: a name that a client made up stays one value on one line, and
+// no terminal takes a part of it for a command.
+func TestLinesAreSeen(t *testing.T) {
+	const name = "alice\n{\"level\":\"info\"}\r\x1b[31m\x00\x7f\u009b31m\u202e\u2028\ufeff\U000e0041 \u00e4\u4e16\U0001f600 \xff"
+	const escaped = `alice\n{\"level\":\"info\"}\r\u001b[31m\u0000\u007f\u009b31m\u202e\u2028\ufeff\udb40\udc41 ` + "\u00e4\u4e16\U0001f600" + ` \ufffd`
+	for _, console := range []bool{true, false} {
+		var b bytes.Buffer
+		newLogger(&b, zapcore.InfoLevel, console, false).Info("quota changed", zap.String("principal", name), zap.Error(errors.New(name)))
+		line := b.String()
+		if strings.Count(line, "\n") != 1 || strings.Count(line, escaped) != 2 {
+			t.Errorf("console %v: got %q", console, line)
+		}
+		var fields map[string]string
+		if err := json.Unmarshal([]byte(line[strings.IndexByte(line, '{'):]), &fields); err != nil || fields["principal"] != strings.ToValidUTF8(name, "\ufffd") {
+			t.Errorf("console %v: it says %q, %v", console, fields["principal"], err)
+		}
 	}
 }
 
