@@ -402,7 +402,11 @@ func TestStrictHeaders(t *testing.T) {
 // serving runs the pages on loopback behind a gate.
 func serving(t *testing.T, g *Gate) string {
 	t.Helper()
-	s := New(Options{Listen: "127.0.0.1:0", Gate: g}, house(), zap.NewNop())
+	return running(t, New(Options{Listen: "127.0.0.1:0", Gate: g}, house(), zap.NewNop()))
+}
+
+func running(t *testing.T, s *Server) string {
+	t.Helper()
 	if err := s.Listen(); err != nil {
 		t.Fatal(err)
 	}
@@ -535,6 +539,12 @@ func TestPagesTakeLittle(t *testing.T) {
 	defer accepted.Close()
 	if _, ok := accepted.(*tls.Conn).NetConn().(*modestConn); !ok {
 		t.Error("below TLS as much is taken as comes")
+	}
+	door.listener.moved(accepted, http.StateActive)
+	for g := range door.listener.guests {
+		if !g.busy {
+			t.Error("below TLS nobody knows who has a request")
+		}
 	}
 	near, far := net.Pipe()
 	c := &modestConn{Conn: near}

@@ -62,7 +62,7 @@ func (g *Gate) logIn(w http.ResponseWriter, r *http.Request, l *lock, user, pass
 	if !known {
 		hash = l.nobody
 	}
-	t := attempt{host: hostOf(r), user: user, known: known, key: sha256.Sum256(fmt.Appendf(nil, "%q %q %q", user, hash, password))}
+	t := attempt{host: hostOf(r.RemoteAddr), user: user, known: known, key: sha256.Sum256(fmt.Appendf(nil, "%q %q %q", user, hash, password))}
 	if shown(r).again(t.key) {
 		return true
 	}
@@ -91,10 +91,10 @@ type attempt struct {
 	key        [sha256.Size]byte // of the user, the hash and the password
 }
 
-func hostOf(r *http.Request) string {
-	host, _, err := net.SplitHostPort(r.RemoteAddr)
+func hostOf(address string) string {
+	host, _, err := net.SplitHostPort(address)
 	if err != nil {
-		return r.RemoteAddr
+		return address
 	}
 	return host
 }

@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -19,10 +20,13 @@ import (
 
 // Options are how the HTTP side is run.
 type Options struct {
-	Listen    string // host:port; empty: off; port 0 takes a free one (http.listen)
-	Lifecycle bool   // POST /-/reload is served (http.enable.lifecycle)
-	Pprof     bool   // /debug/pprof/ is served (http.enable.pprof)
-	Gate      *Gate  // what stands before the pages; nil: nothing (http.config.file)
+	Listen string // host:port; empty: off; port 0 takes a free one (http.listen)
+	// MaxConnections is how many connections are open at once; 0: MaxConnections
+	// (http.max.connections).
+	MaxConnections int
+	Lifecycle      bool  // POST /-/reload is served (http.enable.lifecycle)
+	Pprof          bool  // /debug/pprof/ is served (http.enable.pprof)
+	Gate           *Gate // what stands before the pages; nil: nothing (http.config.file)
 }
 
 // Deps is where the answers come from. Functions may be called together, at
@@ -49,7 +53,7 @@ type Server struct {
 	deps     Deps
 	log      *zap.Logger
 	pages    []page
-	listener net.Listener
+	listener *lobby // nil: the HTTP side is off
 }
 
 // New makes a server that is not bound yet.
@@ -69,7 +73,7 @@ func (s *Server) Listen() error {
 	if err != nil {
 		return listenError(s.o.Listen, err)
 	}
-	s.listener = l
+	s.listener = newLobby(l, cmp.Or(s.o.MaxConnections, MaxConnections), s.log)
 	if a, ok := l.Addr().(*net.TCPAddr); ok && !a.IP.IsLoopback() && (s.o.Gate == nil || !s.o.Gate.Closed()) {
 		s.log.Info("http pages are readable by anyone who can reach them", zap.Stringer("address", a))
 	}
@@ -99,12 +103,13 @@ func (s *Server) Addr() net.Addr {
 	return s.listener.Addr()
 }
 
-// The limits of one request. Answers are small; a profile of a minute and a
-// half is the longest.
+// The limits of one connection. Answers are small; a profile of a minute and a
+// half is the longest. A scraper that comes once a minute finds its connection
+// again.
 const (
-	headerTimeout = 5 * time.Second
+	headerTimeout = 5 * time.Second // for TLS, for the headers, and for the body with them
 	answerTimeout = 2 * time.Minute
-	idleTimeout   = time.Minute
+	idleTimeout   = 3 * time.Minute
 	headerBytes   = 16 << 10
 	closeTimeout  = time.Second
 )
@@ -115,16 +120,7 @@ func (s *Server) Run(ctx context.Context) error {
 		<-ctx.Done()
 		return nil
 	}
-	h := &http.Server{
-		Handler:           s,
-		ReadHeaderTimeout: headerTimeout,
-		ReadTimeout:       headerTimeout,
-		WriteTimeout:      answerTimeout,
-		IdleTimeout:       idleTimeout,
-		MaxHeaderBytes:    headerBytes,
-		ConnContext:       greet,
-		ErrorLog:          zap.NewStdLog(s.log.WithOptions(zap.IncreaseLevel(zap.ErrorLevel))),
-	}
+	h := s.receiver()
 	var own sync.WaitGroup
 	defer own.Wait()
 	ctx, cancel := context.WithCancel(ctx)
@@ -140,6 +136,20 @@ func (s *Server) Run(ctx context.Context) error {
 		return fmt.Errorf("serve http: %w", err)
 	}
 	return nil
+}
+
+func (s *Server) receiver() *http.Server {
+	return &http.Server{
+		Handler:           s,
+		ReadHeaderTimeout: headerTimeout,
+		ReadTimeout:       headerTimeout,
+		WriteTimeout:      answerTimeout,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    headerBytes,
+		ConnContext:       greet,
+		ConnState:         s.listener.moved,
+		ErrorLog:          zap.NewStdLog(s.log.WithOptions(zap.IncreaseLevel(zap.ErrorLevel))),
+	}
 }
 
 // doorway is the listener, with TLS where there is to be TLS.

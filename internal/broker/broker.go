@@ -71,7 +71,7 @@ func New(cfg Config, log *zap.Logger) (*Broker, error) {
 	if err := b.openGate(); err != nil {
 		return nil, err
 	}
-	b.admin = admin.New(admin.Options{Listen: cfg.HTTP.Listen, Lifecycle: cfg.HTTP.Lifecycle, Pprof: cfg.HTTP.Pprof, Gate: b.gate}, b.pages(), log)
+	b.admin = admin.New(admin.Options{Listen: cfg.HTTP.Listen, MaxConnections: cfg.HTTP.MaxConnections, Lifecycle: cfg.HTTP.Lifecycle, Pprof: cfg.HTTP.Pprof, Gate: b.gate}, b.pages(), log)
 	if err := b.admin.Listen(); err != nil {
 		return nil, &BadSetting{"http.listen", err}
 	}

@@ -118,10 +118,11 @@ var tlsVersions = map[string]uint16{"1.2": tls.VersionTLS12, "1.3": tls.VersionT
 
 // HTTP is the admin side.
 type HTTP struct {
-	Listen    string // http.listen, host:port; empty: off
-	File      string // http.config.file; empty: pages are open, in the clear; its content is live
-	Lifecycle bool   // http.enable.lifecycle
-	Pprof     bool   // http.enable.pprof
+	Listen         string // http.listen, host:port; empty: off
+	File           string // http.config.file; empty: pages are open, in the clear; its content is live
+	MaxConnections int    // http.max.connections
+	Lifecycle      bool   // http.enable.lifecycle
+	Pprof          bool   // http.enable.pprof
 }
 
 // Storage is how logs are kept.
@@ -170,7 +171,7 @@ func Default() Config {
 		Listeners:       []server.Listener{{Name: "PLAINTEXT", Protocol: server.Plaintext, Address: "localhost:9092", Host: "localhost"}},
 		SASLMechanisms:  []string{"SCRAM-SHA-512"},
 		TLS:             TLS{MinVersion: "1.2", ClientAuth: certificate.None, Names: auth.DefaultMapping()},
-		HTTP:            HTTP{Listen: "localhost:9404"},
+		HTTP:            HTTP{Listen: "localhost:9404", MaxConnections: admin.MaxConnections},
 		Storage:         Storage{Flush: storage.FlushInterval, FlushInterval: time.Second, FlushThreads: 16, DiskReserve: 256 << 20},
 		Network:         defaultNetwork(),
 		Quota:           defaultQuota(),
@@ -211,6 +212,7 @@ func (c Config) Validate() error {
 	check(c.Storage.FlushInterval > 0, "log.flush.interval.ms: %d is not above zero", c.Storage.FlushInterval.Milliseconds())
 	check(c.Storage.FlushThreads > 0, "log.flush.threads: %d is not above zero", c.Storage.FlushThreads)
 	check(c.Storage.DiskReserve >= 0, "log.disk.reserve: %d is below 0", c.Storage.DiskReserve)
+	check(c.HTTP.MaxConnections > 0, "http.max.connections: %d is not above zero", c.HTTP.MaxConnections)
 	check(c.MemoryLimit >= 0, "memory.limit: %d is below 0", c.MemoryLimit)
 	check(c.SessionLifetime >= 0, "connections.max.reauth.ms: %v is below 0", c.SessionLifetime)
 	check(c.ShutdownDelay >= 0, "shutdown.delay: %v is below 0", c.ShutdownDelay)
