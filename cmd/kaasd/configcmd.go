@@ -7,6 +7,9 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"go.uber.org/zap"
+
+	"kaasd/internal/broker"
 )
 
 func newConfig(a *app) *cobra.Command {
@@ -59,7 +62,7 @@ func (a *app) showSettings(g *given) error {
 func newConfigValidate(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "validate [FILE]",
-		Short: "check settings without starting; the files that they name are not opened",
+		Short: "check settings, and the files that they name, without starting",
 		Args:  atMostOne("FILE"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) == 1 {
@@ -68,9 +71,13 @@ func newConfigValidate(a *app) *cobra.Command {
 				}
 			}
 			g, err := a.gather(c)
-			_, settled := g.settle()
+			s, settled := g.settle()
 			if err := errors.Join(err, settled); err != nil {
 				return err
+			}
+			warnings := newLogger(a.err, zap.WarnLevel, true, isTerminal(a.err) && a.colours())
+			if err := broker.CheckFiles(s.Config, warnings); err != nil {
+				return startError(err)
 			}
 			return a.validSettings(g)
 		},
