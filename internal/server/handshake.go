@@ -74,7 +74,7 @@ func (s *Server) yield() {
 
 // encrypt puts TLS over the socket.
 func (c *conn) encrypt(config *tls.Config) {
-	c.wire = &wire{Conn: c.socket, conn: c, left: handshakeBytes, turns: c.server.turns}
+	c.wire = &wire{Conn: c.socket, conn: c, left: handshakeBytes(config), turns: c.server.turns}
 	c.wire.peer.left = helloTime
 	c.config = config
 	c.nc = tls.Server(c.wire, config)

@@ -13,6 +13,9 @@ import (
 	"net"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/zap/zaptest/observer"
 )
 
 // tap is a connection that keeps what passes.
@@ -164,10 +167,7 @@ func TestMessageThatFillsMemory(t *testing.T) {
 		for message := hoarded(4 * size); len(message) > 0; message = message[size:] {
 			passed.Conn.Write(s.record(handshake, message[:size]))
 		}
-		eventually(t, "it is gone", func() bool { return r.Connections() == 0 })
-		if got := reasons(logs, "not a frame of Kafka, connection closed"); len(got) != 1 || got[0] != errHoarding.Error() {
-			t.Errorf("got %q, want %q", got, errHoarding)
-		}
+		told(t, logs, "not a frame of Kafka, connection closed", errHoarding)
 	})
 	t.Run("within it", func(t *testing.T) {
 		o, config := secret(t)
@@ -178,11 +178,52 @@ func TestMessageThatFillsMemory(t *testing.T) {
 		for range 6 {
 			c.Write(append([]byte{handshake, 3, 3, size >> 8, size & 255}, hoarded(size)...))
 		}
-		eventually(t, "it is gone", func() bool { return r.Connections() == 0 })
-		if got := reasons(logs, "TLS handshake failed"); len(got) != 1 || got[0] != errHoarding.Error() {
-			t.Errorf("got %q, want %q", got, errHoarding)
-		}
+		told(t, logs, "TLS handshake failed", errHoarding)
 	})
+}
+
+// TestLongHello: where clients are asked for certificates a first message may be
+// long, since the ticket of an earlier connection has them in it. Elsewhere a client
+// with that much to say is not one of Kafka.
+func TestLongHello(t *testing.T) {
+	tests := map[string]struct {
+		asks tls.ClientAuthType
+		size int
+		why  error
+	}{
+		"16 KB":                     {tls.NoClientCert, 16_000, nil},
+		"24 KB":                     {tls.NoClientCert, 24_000, errHoarding},
+		"48 KB, certificates asked": {tls.RequestClientCert, 48_000, nil},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			o, config := secret(t)
+			asking := o.Listeners[0].TLS.Config().Clone()
+			asking.ClientAuth = test.asks
+			o.Listeners[0].TLS = fixed{asking}
+			r, logs := logged(t, o, &handler{serve: echo})
+			for len(config.NextProtos) < test.size/100 {
+				config.NextProtos = append(config.NextProtos, strings.Repeat("x", 99))
+			}
+			c := r.dial().encrypted(config)
+			err := c.Conn.(*tls.Conn).Handshake()
+			if (err != nil) != (test.why != nil) {
+				t.Errorf("the handshake ended with %v", err)
+			}
+			if test.why != nil {
+				told(t, logs, "TLS handshake failed", test.why)
+			}
+		})
+	}
+}
+
+// told waits for the one line of the log with the message, and looks at its error.
+func told(t *testing.T, logs *observer.ObservedLogs, message string, why error) {
+	t.Helper()
+	eventually(t, message, func() bool { return logs.FilterMessage(message).Len() > 0 })
+	if diff := cmp.Diff([]string{why.Error()}, reasons(logs, message)); diff != "" {
+		t.Error(diff)
+	}
 }
 
 // hasty is a connection that does not wait for answers, and stays open.

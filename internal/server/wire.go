@@ -1,20 +1,30 @@
 package server
 
 import (
+	"crypto/tls"
 	"net"
 	"sync/atomic"
 	"time"
 )
 
 // The most that TLS may take in, in bytes, before anything comes of it. It gathers
-// messages of a handshake until they are whole, of up to 256 KiB, and takes them
-// after the handshake, too. A handshake has a chain of certificates in it, of
-// which clients in Java send 32 KiB; later, nothing takes more than a record of
-// 16 KiB and some small ones before it.
+// messages of a handshake until they are whole, of up to 256 KiB, takes them after
+// the handshake, too, and keeps the memory for as long as the connection lasts. Only
+// where clients are asked for certificates they have much to say: a chain, of which
+// those in Java send 32 KiB, or a ticket with the chain in it. Else nothing takes more
+// than a record of 16 KiB and some small ones before it.
 const (
-	handshakeBytes = 64 << 10
-	recordBytes    = 20 << 10
+	chainBytes  = 64 << 10
+	recordBytes = 20 << 10
 )
+
+// handshakeBytes is what a handshake of the configuration may take.
+func handshakeBytes(config *tls.Config) int {
+	if config.ClientAuth == tls.NoClientCert {
+		return recordBytes
+	}
+	return chainBytes
+}
 
 // wire is the socket below TLS. A write that runs into its deadline spoils a TLS
 // connection for good, so deadlines that fire while the peer still takes bytes
@@ -41,7 +51,7 @@ func (w *wire) Read(p []byte) (int, error) {
 	if w.left <= 0 {
 		return 0, errHoarding
 	}
-	n, err := w.Conn.Read(p)
+	n, err := w.Conn.Read(p[:min(len(p), w.left)])
 	w.left -= n
 	w.heard = w.heard || n > 0
 	if n > 0 && w.turns != nil {
