@@ -256,7 +256,7 @@ func httpOptions() []option {
 			orElse("off").says("where metrics, health and quota pages are; empty turns them off"),
 		textOption("http.config.file", "", func(s *settings) *string { return &s.HTTP.File }).orElse("none").
 			says("TLS and passwords of the pages, in the format of Prometheus' exporters (tls_server_config, basic_auth_users); the content is read again when it changes"),
-		intOption("http.max.connections", strconv.Itoa(admin.MaxConnections), 1, 65536, func(s *settings) *int { return &s.HTTP.MaxConnections }).
+		intOption("http.max.connections", strconv.Itoa(admin.MaxConnections), 1, 10_000, func(s *settings) *int { return &s.HTTP.MaxConnections }).
 			says("open connections to the pages at once; for one more, one of the address that has most is closed, the longest without a request first"),
 		boolOption("http.enable.lifecycle", "false", func(s *settings) *bool { return &s.HTTP.Lifecycle }).
 			says("POST /-/reload reads the credentials file, the certificates and http.config.file again"),
