@@ -15,8 +15,12 @@
 // Everybody who can reach the pages may read them, unless a Gate stands before them:
 // TLS and passwords from a file in the format that Prometheus' exporters share, read
 // by their library. Passwords are compared by bcrypt, one at a time, and whoever
-// fails too often is held back; the pages of probes need none. Every answer has
-// strict headers, and what other sites' pages send is refused.
+// fails too often is held back; the pages of probes need none. A reload lets nobody
+// in whom the file kept out. Every answer has strict headers, and what other sites'
+// pages send is refused.
+//
+// A lobby bounds the connections: one more than there may be takes the place of one
+// of the address that has most.
 //
 // The room knows no other room of its floor: what it serves comes through the
 // functions of Deps, in the JSON shapes of this package. JSON is UTF-8 with a
