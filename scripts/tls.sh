@@ -7,16 +7,25 @@ python=$cache/venv/bin/python
 pki=$work/pki
 mkdir "$pki"
 
-# authority NAME, and certificate NAME AUTHORITY SUBJECT [DAYS]: PEM files in $pki.
+# authority NAME, certificate NAME AUTHORITY SUBJECT, and dated NAME AUTHORITY
+# FROM UNTIL (YYYYMMDD): PEM files in $pki.
 authority() {
   openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 30 -subj "/CN=$1" \
     -keyout "$pki/$1.key" -out "$pki/$1.crt" 2>/dev/null
 }
 certificate() {
-  openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj "$3" -keyout "$pki/$1.key" -out "$pki/$1.csr" 2>/dev/null
-  openssl x509 -req -in "$pki/$1.csr" -CA "$pki/$2.crt" -CAkey "$pki/$2.key" -days "${4:-30}" -out "$pki/$1.crt" \
+  openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -utf8 -subj "$3" -keyout "$pki/$1.key" -out "$pki/$1.csr" 2>/dev/null
+  openssl x509 -req -in "$pki/$1.csr" -CA "$pki/$2.crt" -CAkey "$pki/$2.key" -days 30 -out "$pki/$1.crt" \
     -extfile <(echo subjectAltName=DNS:localhost,DNS:kafka.example,IP:127.0.0.1) 2>/dev/null
   cat "$pki/$1.key" "$pki/$1.crt" >"$pki/$1.pem" # as Java wants it
+}
+dated() {
+  certificate "$1" "$2" "/CN=$1"
+  printf '%s\n' '[ca]' default_ca=d '[d]' "new_certs_dir=$pki" "database=$pki/index" rand_serial=yes default_md=sha256 policy=p x509_extensions=x \
+    '[p]' commonName=supplied '[x]' subjectAltName=DNS:localhost,IP:127.0.0.1 >"$pki/ca.cnf"
+  : >"$pki/index"
+  openssl ca -config "$pki/ca.cnf" -batch -notext -cert "$pki/$2.crt" -keyfile "$pki/$2.key" -in "$pki/$1.csr" -out "$pki/$1.crt" \
+    -startdate "${3}000000Z" -enddate "${4}000000Z" 2>"$work/stderr" || fail "openssl ca makes $1" "$(cat "$work/stderr")"
 }
 authority ca
 authority stranger
@@ -24,6 +33,10 @@ certificate broker ca /CN=broker
 certificate alice ca '/O=example/OU=dev/CN=alice'
 certificate robot ca '/O=example/CN=robot-7'
 certificate intruder stranger '/O=example/OU=dev/CN=alice'
+dated ended ca 20200101 20210101
+dated early ca 20980101 20990101
+odd=$'alice\n{"level":"error"}\e[31m\u202e' # and NUL is for Go tests: no argument holds one
+certificate odd ca "/CN=$odd"
 keytool -importcert -noprompt -alias ca -file "$pki/ca.crt" -keystore "$pki/trust.p12" -storetype PKCS12 -storepass changeit 2>/dev/null
 cp "$pki/broker.crt" "$work/tls.crt"
 cp "$pki/broker.key" "$work/tls.key"
@@ -213,6 +226,44 @@ protocol() {
   has "a session is resumed" "$(hello -tls1_2 -sess_out "$work/session" >/dev/null; hello -tls1_2 -sess_in "$work/session")" '^Reused'
 }
 
+# told PATTERN: waits until the log has such a line, and prints the last.
+told() {
+  for _ in $(seq 100); do grep -qE -- "$1" "$broker_log" && break; sleep 0.1; done
+  grep -E -- "$1" "$broker_log" | tail -1
+}
+# Each client comes from an address of its own, since what an address repeats is
+# counted in the log, not written.
+refused_clients() {
+  local name alert reason host number=0
+  while read -r name alert reason; do
+    host=127.0.1.$((number += 1))
+    has "a client whose certificate is $name is told" \
+      "$(sleep 1 | timeout 10 openssl s_client -connect "$mtls" -bind "$host:0" -CAfile "$pki/ca.crt" -cert "$pki/$name.crt" -key "$pki/$name.key" 2>&1)" "alert ${alert//-/ }"
+    has "and the log says why" "$(told "TLS handshake failed.*$host:")" "$reason"
+  done <<X
+ended certificate-expired certificate has expired or is not yet valid: current time .* is after 2021-01-01
+early certificate-expired certificate has expired or is not yet valid: current time .* is before 2098-01-01
+intruder unknown-ca certificate signed by unknown authority
+X
+}
+# controls: a name with them in it is one value of one line.
+controls() {
+  local client
+  client=$(properties odd security.protocol=SSL "${pem_trust[@]}" $(keystore odd))
+  "$kaasd" quota set --bootstrap-server "$mtls" --command-config "$client" --user odd produce=1MiB >/dev/null 2>"$work/stderr" || fail "kaasd quota set with controls in the name" "$(cat "$work/stderr")"
+  python3 - "$broker_log" "$odd" <<'X' >"$work/out" 2>&1
+import json, sys
+raw = open(sys.argv[1], encoding="utf-8").read()
+changed = [l for l in map(json.loads, raw.splitlines()) if l["msg"] == "quota changed" and "odd" in l["entity"]]
+want = "User:CN=" + sys.argv[2].replace('"', '\\"')
+got = changed[-1]["principal"] if changed else None
+print("PASS  a name with controls in it is one value" if got == want else f"FAIL  a name with controls in it is one value: {got!r}")
+bad = sorted({c for c in raw if c != "\n" and not c.isprintable()})
+print("PASS  no controls are in the log" if not bad else f"FAIL  no controls are in the log: {bad}")
+X
+  count "$work/out"
+}
+
 # replaced NAME: the pair NAME is shown within 10 s.
 replaced() {
   local want
@@ -243,6 +294,34 @@ live() {
   has "the metric tells when it ends" "$(curl -s "http://$http/metrics")" '^kaasd_tls_certificate_not_after_timestamp_seconds\{file=".*tls.crt"\} 1'
 }
 
+# misfits: what cannot be shown does not replace what is; at the start it is shown,
+# for the sake of the other listeners.
+misfits() {
+  local name reason before
+  before=$(serial)
+  while read -r name reason; do
+    cp "$pki/$name.crt" "$work/tls.crt"
+    cp "$pki/$name.key" "$work/tls.key"
+    kill -HUP "$broker_pid"
+    has "a pair that is $name is not taken" "$(told "certificates not reloaded.*$reason")" '"level":"error"'
+    same "and the last good one is shown" "$before" "$(serial)"
+    has "as the metric says" "$(curl -s "http://$http/metrics")" '^kaasd_tls_last_reload_successful 0$'
+  done <<X
+ended a certificate in it has expired at 2021-01-01
+early the certificate is not valid before 2098-01-01
+X
+  cp "$pki/ended.crt" "$work/tls.crt"
+  cp "$pki/ended.key" "$work/tls.key"
+  serve
+  has "at the start an ended pair is told of" "$(told 'a certificate is shown that clients refuse')" '"level":"error".*has expired at 2021-01-01'
+  has "as the metric says" "$(curl -s "http://$http/metrics")" '^kaasd_tls_certificate_not_after_timestamp_seconds\{file=".*tls.crt"\} 1\.609'
+  has "clients refuse it" "$(timeout 10 kcat -b "$ssl" -L -m 5 -X security.protocol=ssl -X ssl.ca.location="$pki/ca.crt" 2>&1)" 'certificate (verify failed|has expired)'
+  has "who comes without TLS is served" "$(timeout 10 kcat -b "$plain" -L -m 5 2>&1)" 'broker 1 at'
+  cp "$pki/third.crt" "$work/tls.crt"
+  cp "$pki/third.key" "$work/tls.key"
+  replaced "a good pair is taken without a restart" third
+}
+
 own_tools() {
   has "kaasd quota set over TLS" "$("$kaasd" quota set --bootstrap-server "$ssl" --tls-ca "$pki/ca.crt" --user own produce=1MiB 2>&1)" 'producer_byte_rate +none +-> 1 MiB/s'
   has "kaasd quota describe over SASL_SSL" \
@@ -257,9 +336,12 @@ franz_go
 kafkajs
 own_tools
 protocol
+refused_clients
+controls
 live
 handshakes=$(curl -s "http://$http/metrics" | grep '^kaasd_tls_handshakes_total')
 has "handshakes are counted" "$handshakes" 'listener="MTLS",result="failure"\} [1-9]'
 grep -qE 'BEGIN|scram-secret' "$broker_log" && fail "a secret is in the log" || pass "no key and no password is in the log"
+misfits
 stop_broker || fail "the broker did not stop cleanly"
 total
