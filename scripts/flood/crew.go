@@ -7,7 +7,10 @@ import (
 	"net"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 const (
@@ -24,11 +27,9 @@ type crew struct {
 	work  sync.WaitGroup
 	from  atomic.Uint64
 
-	tries  atomic.Int64 // connections that TCP made
-	closed atomic.Int64 // of those, that the target ended
-	rounds atomic.Int64 // requests, logins or whatever the attack does again and again
-	held   atomic.Int64
-	most   atomic.Int64 // of held
+	tries, closed, rounds atomic.Int64 // as in counts
+	held                  atomic.Int64
+	most                  atomic.Int64 // of held
 }
 
 // at runs n attackers until the attack is over.
@@ -60,7 +61,7 @@ type mark struct {
 // connection ends with the attack.
 func (c *crew) dial(address string) *mark {
 	n := c.from.Add(1)
-	d := net.Dialer{Timeout: patience, LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 1, byte(1+n%sources))}}
+	d := net.Dialer{Timeout: patience, Control: latePort, LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 1, byte(1+n%sources))}}
 	nc, err := d.DialContext(c.ended, "tcp", address)
 	if err != nil {
 		c.pause(10 * time.Millisecond)
@@ -71,6 +72,16 @@ func (c *crew) dial(address string) *mark {
 		c.most.Store(held) // nearly: two may pass here at once
 	}
 	return &mark{Conn: nc, crew: c, over: context.AfterFunc(c.ended, func() { nc.Close() })}
+}
+
+// latePort has the kernel choose the port when the socket connects: chosen with
+// the address, it would have to differ from all that were used in the last minute,
+// and an attack would soon spend its time on looking for one.
+func latePort(_, _ string, raw syscall.RawConn) (err error) {
+	broken := raw.Control(func(fd uintptr) {
+		err = unix.SetsockoptInt(int(fd), unix.IPPROTO_IP, unix.IP_BIND_ADDRESS_NO_PORT, 1)
+	})
+	return errors.Join(broken, err)
 }
 
 // leave closes the connection from the attacker's side.

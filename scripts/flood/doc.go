@@ -1,7 +1,8 @@
 // Command flood maltreats a kaasd of its own, one attack after the other, and
 // does the same to a plain TCP sink. Beside each attack a client that behaves
 // produces at a steady rate, from a process of its own: how long it waits for
-// its answers is what an attack costs the others.
+// its answers is what an attack costs the others. The attackers are a process too,
+// at a lower priority: else what is measured is their share of the processors.
 //
 //	flood --kaasd dist/kaasd --connections 10000 --time 8s
 //
@@ -17,4 +18,8 @@
 // It prints a table of all attacks, and ends with 1 when a figure is not held:
 // the 99th percentile of the steady client at most three times that beside the
 // sink, and resident memory of at most 200 MB.
+//
+//	flood cost --kaasd dist/kaasd
+//
+// tells what a SCRAM log-in costs the broker in processor time.
 package main

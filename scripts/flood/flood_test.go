@@ -77,7 +77,7 @@ func TestSink(t *testing.T) {
 
 func TestReportFindsFaults(t *testing.T) {
 	at := func(wait time.Duration, grown, held int64) figures {
-		return figures{waits: waits{All: []time.Duration{wait}}, grown: grown, held: held}
+		return figures{counts: counts{Held: held}, waits: waits{All: []time.Duration{wait}}, grown: grown}
 	}
 	r := report{options: options{times: 3, memory: 200 << 20}}
 	r.add(outcome{attack{name: "silence"}, at(ms, 0, 10_000), at(2*ms, 80_000_000, 10_000)})

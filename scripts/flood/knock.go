@@ -13,13 +13,14 @@ import (
 	"kaasd/internal/kafka"
 )
 
-// connects opens and closes: every other with a reset.
+// connects opens and closes: one of eight as it should be, the others with a
+// reset, which leaves nothing behind that would slow the attack down.
 func connects(c *crew) {
 	c.at(64, func(i int) {
 		m := c.dial(c.either(i))
 		switch {
 		case m == nil:
-		case i%4 < 2:
+		case i%8 > 0:
 			m.abandon()
 		default:
 			m.leave()
@@ -111,7 +112,7 @@ func (r *recorder) Close() error                { return nil }
 // logIns tries passwords: a proof that is wrong costs the broker as much as
 // one that is right.
 func logIns(c *crew) {
-	shake := must(encode(kafka.KeySASLHandshake, 1, &message.SaslHandshakeRequest{Mechanism: "SCRAM-SHA-512"}))
+	shake := must(encode(kafka.KeySASLHandshake, 1, &message.SaslHandshakeRequest{Mechanism: mechanism.String()}))
 	c.at(256, func(i int) {
 		m := c.dial(c.sasl)
 		if m == nil {
@@ -125,12 +126,12 @@ func logIns(c *crew) {
 		if !m.tell(shake) {
 			return
 		}
-		reply, ok := m.authenticate("n,,n=" + name + ",r=abcdefghijklmnop")
+		reply, ok := m.authenticate("n,,n=" + name + ",r=" + nonce)
 		if !ok {
 			return
 		}
-		nonce, _, _ := bytes.Cut(reply, []byte(","))
-		m.authenticate(fmt.Sprintf("c=biws,%s,p=%0128d", nonce, 0)) // not base64 of a proof, but of the right length
+		both, _, _ := bytes.Cut(reply, []byte(","))
+		m.authenticate(fmt.Sprintf("c=biws,%s,p=%0128d", both, 0)) // not base64 of a proof, but of the right length
 		c.rounds.Add(1)
 	})
 }
@@ -153,9 +154,18 @@ func (m *mark) authenticate(token string) ([]byte, bool) {
 	if !ok || len(answer) < 5 {
 		return nil, ok
 	}
+	reply, _ := tokenOf(answer) // what is refused has none
+	return reply, true
+}
+
+// tokenOf is the token in an answer to SaslAuthenticate.
+func tokenOf(answer []byte) ([]byte, error) {
 	var resp message.SaslAuthenticateResponse
-	if err := codec.Decode(answer[4:], 1, false, &resp, 16*len(answer)); err != nil {
-		return nil, false
+	if err := codec.Decode(answer[min(4, len(answer)):], 1, false, &resp, 16*len(answer)); err != nil {
+		return nil, err
 	}
-	return resp.AuthBytes, true
+	if resp.ErrorCode != kafka.NoError {
+		return nil, fmt.Errorf("the log-in: %v", resp.ErrorCode)
+	}
+	return resp.AuthBytes, nil
 }

@@ -24,11 +24,15 @@ type options struct {
 
 func main() {
 	if len(os.Args) > 1 {
-		switch os.Args[1] { // the processes that it starts
+		switch os.Args[1] { // the processes that it starts, and what log-ins cost
 		case "sink":
 			end(sink(os.Args[2:], os.Stdin, os.Stdout))
 		case "steady":
 			end(steady(os.Args[2:], os.Stdin, os.Stdout))
+		case "gang":
+			end(gang(os.Args[2:], os.Stdout))
+		case "cost":
+			end(cost(os.Args[2:]))
 		}
 	}
 	o, err := parse(os.Args[1:])

@@ -33,9 +33,9 @@ func (r *report) add(o outcome) {
 		r.heading(o)
 	}
 	ours, theirs := o.broker.waits.percentile(99), o.sink.waits.percentile(99)
-	beyond := o.broker.grown - o.broker.held*r.perConnection
-	fmt.Printf("| %s | %s | %d, %d closed | %d | %s | %s | %.1f | %d | %d | %s; counted: %s |\n", o.name, o.does, o.broker.tries, o.broker.closed,
-		o.broker.held, milliseconds(ours), milliseconds(theirs), o.ratio(), o.broker.grown>>20, beyond>>20, o.refuses, counted(o.broker.refusals))
+	beyond := o.broker.grown - o.broker.Held*r.perConnection
+	fmt.Printf("| %s | %s | %d, %d closed | %d | %s | %s | %.1f | %d | %d | %s; counted: %s |\n", o.name, o.does, o.broker.Tries, o.broker.Closed,
+		o.broker.Held, milliseconds(ours), milliseconds(theirs), o.ratio(), o.broker.grown>>20, beyond>>20, o.refuses, counted(o.broker.refusals))
 	if o.ratio() > r.times {
 		r.faults = append(r.faults, fmt.Errorf("%s: the 99th percentile of the steady client is %v, that beside the sink %v", o.name, ours, theirs))
 	}
@@ -47,9 +47,9 @@ func (r *report) add(o outcome) {
 // heading prints what a connection costs, which the outcome of silence tells.
 func (r *report) heading(o outcome) {
 	r.perConnection = estimate
-	if o.name == "silence" && o.broker.held > 0 {
-		r.perConnection = o.broker.grown / o.broker.held
-		fmt.Printf("%d connections that say nothing: %d bytes of resident memory for each\n\n", o.broker.held, r.perConnection)
+	if o.name == "silence" && o.broker.Held > 0 {
+		r.perConnection = o.broker.grown / o.broker.Held
+		fmt.Printf("%d connections that say nothing: %d bytes of resident memory for each\n\n", o.broker.Held, r.perConnection)
 	}
 	fmt.Println("| attack | what it does | connections | held at once | p99 beside kaasd | beside the sink | ratio | memory grew, MB | beyond the connections, MB | what refuses |")
 	fmt.Println("|---|---|---|---|---|---|---|---|---|---|")

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"os/exec"
 	"slices"
 	"time"
@@ -45,24 +46,37 @@ func (w waits) percentile(p float64) time.Duration {
 type client struct {
 	cmd    *exec.Cmd
 	stdin  io.WriteCloser
-	stdout io.Reader
+	stdout *bufio.Reader
 }
 
-// startClient runs this program as the steady client of a target.
+// ready is what the steady client says once it has its first answer.
+const ready = "ready"
+
+// startClient runs this program as the steady client of a target, and waits
+// until it is served: attacks on the limits of connections must not keep it out.
 func startClient(t *target) (*client, error) {
 	kind := "sink"
 	if t.http != "" {
 		kind = "kaasd"
 	}
 	c := &client{cmd: exec.Command("/proc/self/exe", "steady", t.plain, kind)}
+	c.cmd.Stderr = os.Stderr
 	var err error
 	if c.stdin, err = c.cmd.StdinPipe(); err != nil {
 		return nil, err
 	}
-	if c.stdout, err = c.cmd.StdoutPipe(); err != nil {
+	stdout, err := c.cmd.StdoutPipe()
+	if err != nil {
 		return nil, err
 	}
-	return c, c.cmd.Start()
+	c.stdout = bufio.NewReader(stdout)
+	if err := c.cmd.Start(); err != nil {
+		return nil, err
+	}
+	if line, err := c.stdout.ReadString('\n'); line != ready+"\n" {
+		return nil, errors.Join(fmt.Errorf("the steady client is not served: it says %q", line), err, c.cmd.Wait())
+	}
+	return c, nil
 }
 
 // begin says that from now on the waits count.
@@ -95,6 +109,10 @@ func steady(args []string, in io.Reader, out io.Writer) error {
 	if err != nil {
 		return err
 	}
+	if _, err := s.ask(frame); err != nil {
+		return fmt.Errorf("the steady client's first request: %w", err)
+	}
+	fmt.Fprintln(out, ready)
 	w, err := s.produceAll(frame, heard(in))
 	return errors.Join(err, json.NewEncoder(out).Encode(w))
 }

@@ -167,7 +167,7 @@ func credentials(binary, dir string) (string, error) {
 	path := filepath.Join(dir, "credentials.json")
 	add := exec.Command(binary, "user", "add", user, "--file", path, "--password-stdin")
 	add.Env = withoutSettings(os.Environ())
-	add.Stdin = strings.NewReader("a right password\n")
+	add.Stdin = strings.NewReader(password + "\n")
 	if out, err := add.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("add a user: %w: %s", err, out)
 	}
