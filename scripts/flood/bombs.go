@@ -138,8 +138,9 @@ func compression(c *crew) {
 	})
 }
 
-// begun is the time of the first record of the stored bomb.
-var begun = time.Now()
+// begun is the time of the first record of the stored bomb: the same in every
+// process of a run, and not yet old enough to be deleted.
+var begun = time.Now().Truncate(24 * time.Hour)
 
 // storeBomb produces a bomb that nobody has a reason to open.
 func storeBomb(t *target) error {
