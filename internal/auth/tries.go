@@ -127,9 +127,7 @@ func (t *Tries) Fail(host, user string, now time.Time) (wait time.Duration, tell
 	}
 	wait = t.held(all, now)
 	a := t.entry(all, now)
-	if wait == 0 && t.perAddress > 0 {
-		a.add(t.perAddress, now)
-	}
+	a.add(t.perAddress, now)
 	tell, untold = a.tell(now)
 	return wait, tell, untold
 }
@@ -143,7 +141,7 @@ func (t *Tries) Refuse(host, user string, now time.Time) (tell bool, untold int)
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if user != "" && t.failed[own].wait(userTries, now) == 0 {
+	if user != "" {
 		t.entry(own, now).add(userTries, now)
 	}
 	return t.entry(all, now).tell(now)
@@ -252,8 +250,12 @@ func (e *tally) left(limit float64, now time.Time) float64 {
 	return max(0, e.count-limit*now.Sub(e.at).Seconds()/triesWindow.Seconds())
 }
 
+// add counts a failure where there is room: tokens that are no proof fail without
+// asking whether there is, and must not hold back whom they name for hours.
 func (e *tally) add(limit float64, now time.Time) {
-	e.count, e.at = e.left(limit, now)+1, now
+	if limit > 0 && e.wait(limit, now) == 0 {
+		e.count, e.at = e.left(limit, now)+1, now
+	}
 }
 
 // wait is how long it takes until there is room for one more failure; a nil

@@ -69,6 +69,24 @@ func TestTriesOfAnAddress(t *testing.T) {
 	}
 }
 
+// Failures that come although nothing more is looked at, as tokens that are no proof
+// do, hold back nobody for longer.
+func TestFailuresDoNotPileUp(t *testing.T) {
+	now := time.Unix(1_800_000_000, 0)
+	tries := NewTries(AddressTries)
+	tries.Succeed("10.0.0.7", "friend", now)
+	for range 10 * AddressTries {
+		tries.Fail("10.0.0.7", "friend", now)
+		tries.Fail("10.0.0.7", "stranger", now)
+		tries.Refuse("10.0.0.7", "another", now)
+	}
+	for _, name := range []string{"friend", "stranger", "another"} {
+		if got, want := tries.Wait("10.0.0.7", name, now), triesWindow/userTries; got != want {
+			t.Errorf("%s waits %v, want %v", name, got, want)
+		}
+	}
+}
+
 // The table does not grow with the addresses, and keeps who has failed most.
 func TestTriesAreBounded(t *testing.T) {
 	now := time.Unix(1_800_000_000, 0)
