@@ -10,7 +10,7 @@ import (
 
 	"go.uber.org/zap"
 
-	"kaasd/internal/auth"
+	"kaasd/internal/kafka"
 	"kaasd/internal/server"
 )
 
@@ -52,8 +52,8 @@ func (l *lobby) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	from, _ := auth.Network(hostOf(nc.RemoteAddr().String()))
-	g := &guest{Conn: nc, lobby: l, from: from, since: time.Now()}
+	addr, _ := netip.ParseAddr(hostOf(nc.RemoteAddr().String()))
+	g := &guest{Conn: nc, lobby: l, from: kafka.Network(addr), since: time.Now()}
 	if last := l.enter(g); last != nil {
 		last.Close()
 		if suppressed, ok := l.told.Allow("full", "", g.since); ok {

@@ -5,6 +5,8 @@ import (
 	"net/netip"
 	"sync"
 	"time"
+
+	"kaasd/internal/kafka"
 )
 
 // The limits on failed log-ins, which come back evenly over triesWindow. A
@@ -186,26 +188,10 @@ func (t *Tries) held(all tried, now time.Time) time.Duration {
 }
 
 func (t *Tries) keys(host, user string) (all, own tried, ok bool) {
-	network, ok := Network(host)
-	// A user whose hash is 0 would be the address itself.
-	return tried{network, 0}, tried{network, maphash.String(t.seed, user) | 1}, ok
-}
-
-// Network is what counts as one address: an address of IPv4, also where it is
-// written as one of IPv6, and the /64 of others. ok is false where the host is no
-// address.
-func Network(host string) (network netip.Prefix, ok bool) {
 	addr, err := netip.ParseAddr(host)
-	if err != nil {
-		return network, false
-	}
-	addr = addr.Unmap().WithZone("")
-	bits := addr.BitLen()
-	if addr.Is6() {
-		bits = 64
-	}
-	network, err = addr.Prefix(bits)
-	return network, err == nil
+	network := kafka.Network(addr)
+	// A user whose hash is 0 would be the address itself.
+	return tried{network, 0}, tried{network, maphash.String(t.seed, user) | 1}, err == nil
 }
 
 // entry is the tally of a key, in the place of another one when there are too

@@ -1,5 +1,5 @@
 // Package kafka holds the words every room of the house shares: error codes,
-// API keys, principals, topics and partitions, quota entities, SCRAM
+// API keys, principals, networks, topics and partitions, quota entities, SCRAM
 // credentials. It is the lowest floor: it knows no wire, no disk and no clock,
 // and imports the standard library alone.
 //

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"kaasd/internal/kafka"
 )
 
 // How long a handshake may keep its seat while another waits for one. What counts
@@ -41,11 +43,11 @@ var (
 type crowd struct {
 	large int // so many handshakes make an address a crowd
 	mu    sync.Mutex
-	rows  map[netip.Addr][]*conn // those of an address, in the order they began
+	rows  map[netip.Prefix][]*conn // those of an address, in the order they began
 }
 
 func newCrowd(seats int) crowd {
-	return crowd{large: max(seats/crowded, leastCrowd), rows: map[netip.Addr][]*conn{}}
+	return crowd{large: max(seats/crowded, leastCrowd), rows: map[netip.Prefix][]*conn{}}
 }
 
 func (w *crowd) enter(c *conn) {
@@ -63,7 +65,7 @@ func (w *crowd) leave(c *conn) {
 }
 
 // remove forgets a handshake, which may have been forgotten already.
-func (w *crowd) remove(at netip.Addr, c *conn) {
+func (w *crowd) remove(at netip.Prefix, c *conn) {
 	row := w.rows[at]
 	if i := slices.Index(row, c); i >= 0 {
 		row = slices.Delete(row, i, i+1)
@@ -83,7 +85,7 @@ func (w *crowd) pick(now time.Time) (*conn, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	var slow, oldest *conn
-	var of, from netip.Addr
+	var of, from netip.Prefix
 	most, then := w.large-1, now.Add(-hurried)
 	for at, row := range w.rows {
 		if first := row[0]; first.accepted.Before(then) {
@@ -107,19 +109,12 @@ func (w *crowd) pick(now time.Time) (*conn, error) {
 	return nil, nil
 }
 
-// networkOf is what counts as one address: of IPv6 the /64 network, since who has
-// one address of it has them all.
-func networkOf(a net.Addr) netip.Addr {
-	tcp, ok := a.(*net.TCPAddr)
-	if !ok {
-		return netip.Addr{}
+// networkOf is what counts as one address of a peer; all that have none are one.
+func networkOf(a net.Addr) netip.Prefix {
+	if tcp, ok := a.(*net.TCPAddr); ok {
+		return kafka.Network(tcp.AddrPort().Addr())
 	}
-	addr := tcp.AddrPort().Addr().Unmap().WithZone("")
-	if addr.Is6() {
-		network, _ := addr.Prefix(64) // fails only beyond 128
-		return network.Addr()
-	}
-	return addr
+	return netip.Prefix{}
 }
 
 // peerTime is the time a peer has in its handshake. It runs while we wait for

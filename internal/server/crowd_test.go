@@ -10,6 +10,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"kaasd/internal/kafka"
 )
 
 // hailing is a connection from an address.
@@ -238,11 +240,12 @@ func TestPick(t *testing.T) {
 			if c == nil {
 				return
 			}
-			if got := networkOf(c.socket.RemoteAddr()); got != test.from.Unmap() {
-				t.Errorf("got one of %v, want of %v", got, test.from)
+			from := kafka.Network(test.from)
+			if got := networkOf(c.socket.RemoteAddr()); got != from {
+				t.Errorf("got one of %v, want of %v", got, from)
 			}
-			before := len(w.rows[test.from.Unmap()])
-			if w.leave(c); len(w.rows[test.from.Unmap()]) != before {
+			before := len(w.rows[from])
+			if w.leave(c); len(w.rows[from]) != before {
 				t.Error("it was still there")
 			}
 		})
