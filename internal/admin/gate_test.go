@@ -189,6 +189,24 @@ func TestGoodPasswordsAreNoLever(t *testing.T) {
 	ask(scrape, "right", 429) // now it is as any other
 }
 
+// Who comes again does not make the gate forget the others.
+func TestGoodPasswordsAreRemembered(t *testing.T) {
+	g := mustOpen(t, gateFile(t, "basic_auth_users:\n"+hashed(t, "prom", "right")), zap.NewNop())
+	for range 2 {
+		for i := range maxKnown {
+			g.remember([32]byte{byte(i)})
+		}
+	}
+	for i := range maxKnown {
+		if !g.remembers([32]byte{byte(i)}) {
+			t.Errorf("%d is forgotten", i)
+		}
+	}
+	if g.remember([32]byte{maxKnown}); len(g.known) > maxKnown {
+		t.Errorf("%d are remembered", len(g.known))
+	}
+}
+
 // A request that is gone before its password was looked at has not failed.
 func TestWhoDoesNotWaitHasNotFailed(t *testing.T) {
 	g := mustOpen(t, gateFile(t, "basic_auth_users:\n"+hashed(t, "prom", "right")), zap.NewNop())

@@ -174,7 +174,7 @@ func (g *Gate) remembers(key [sha256.Size]byte) bool {
 func (g *Gate) remember(key [sha256.Size]byte) {
 	g.knownMu.Lock()
 	defer g.knownMu.Unlock()
-	if len(g.known) >= maxKnown {
+	if len(g.known) >= maxKnown && !g.known[key] {
 		clear(g.known)
 	}
 	g.known[key] = true
