@@ -119,3 +119,35 @@ func TestSaltsOfKafkaAreKnown(t *testing.T) {
 		}
 	}
 }
+
+// What is no number that Kafka's tools can have written is bytes by chance.
+func TestLooksOfSalts(t *testing.T) {
+	for salt, want := range map[string]int{
+		string(javasSalt):            kafkaSalt,
+		"pw309k699qbkkjxflp":         kafkaSalt, // of the fewest digits
+		"pw309k699qbkkjxfl":          17,
+		"0h30pw309k699qbkkjxflpgadn": 26, // numbers begin with another digit
+		"2h30pw309k699qbkkjxflpgadn": 26, // more than 130 bits
+		"1H30pw309k699qbkkjxflpgadn": 26,
+		"1h30pw309k699qbkkjxflpgad-": 26,
+		"":                           0,
+	} {
+		if got := saltLook([]byte(salt)); got != want {
+			t.Errorf("%q looks like %d, want %d", salt, got, want)
+		}
+	}
+}
+
+// A name has a salt for each mechanism, and for each number of iterations.
+func TestMadeUpSaltsDiffer(t *testing.T) {
+	salts := map[string]bool{}
+	for _, m := range kafka.ScramMechanisms {
+		for _, iterations := range []int{4096, 8192} {
+			salt, _ := NewLooks(slices.Values(shaped(1, iterations, make([]byte, 16)))).madeUp(options.SaltKey, m, "nobody")
+			salts[string(salt)] = true
+		}
+	}
+	if want := 2 * len(kafka.ScramMechanisms); len(salts) != want {
+		t.Errorf("%d salts, want %d", len(salts), want)
+	}
+}

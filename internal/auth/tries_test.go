@@ -116,6 +116,9 @@ func TestTriesAreToldOfSeldom(t *testing.T) {
 	if tell, untold := tries.Refuse("10.0.0.7", "alice", now.Add(tellEvery)); !tell || untold != 2 {
 		t.Errorf("told %v, with %d before", tell, untold)
 	}
+	if tell, untold := tries.Refuse("10.0.0.7", "alice", now.Add(2*tellEvery)); !tell || untold != 0 {
+		t.Errorf("later told %v, with %d before", tell, untold)
+	}
 }
 
 // crowd makes an address fail until it is held back.
@@ -160,7 +163,13 @@ func TestFriendsGoOn(t *testing.T) {
 	if wait := tries.Wait("2001:db8::1", "alice", now); wait != triesWindow/userTries {
 		t.Errorf("after %d failures alice waits %v", userTries, wait)
 	}
+	tries.Succeed("2001:db8::1", "alice", now.Add(time.Hour))
 	later := now.Add(friendship + time.Second)
+	crowd(t, tries, "2001:db8::2", later)
+	if wait := tries.Wait("2001:db8::1", "alice", later); wait != 0 {
+		t.Errorf("a day after her first log-in alice waits %v", wait)
+	}
+	later = later.Add(time.Hour)
 	crowd(t, tries, "2001:db8::2", later)
 	if tries.Wait("2001:db8::1", "alice", later) == 0 {
 		t.Error("alice is known for ever")
