@@ -162,6 +162,40 @@ func TestOneWhoFailsDoesNotLockOutAnAddressOfThePages(t *testing.T) {
 			t.Errorf("%s: %d, %v", name, w.Code, w.Header())
 		}
 	}
+	for range 20 {
+		visit(g, "GET", "/metrics", "nobody", "wrong")
+	}
+	if later := time.Now().Add(time.Second); g.tries.Held("192.0.2.1", later) != 0 || g.tries.Wait("192.0.2.1", "nobody", later) == 0 {
+		t.Error("what is refused unseen does not count as that of who has logged in")
+	}
+}
+
+// A connection that has shown the right password is known when it asks again.
+func TestScrapesGoOnOverTheirConnection(t *testing.T) {
+	for _, again := range []bool{false, true} {
+		g := mustOpen(t, gateFile(t, "basic_auth_users:\n"+hashed(t, "prom", "right")), zap.NewNop())
+		address := serving(t, g)
+		scraper := &http.Client{Transport: &http.Transport{DisableKeepAlives: !again}}
+		defer scraper.CloseIdleConnections()
+		for _, want := range []int{200, map[bool]int{true: 200, false: 429}[again]} {
+			r, err := http.NewRequest("GET", "http://"+address+"/metrics", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.SetBasicAuth("prom", "right")
+			resp, err := scraper.Do(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			io.Copy(io.Discard, resp.Body)
+			if resp.Body.Close(); resp.StatusCode != want {
+				t.Errorf("over one connection %v: got %d, want %d", again, resp.StatusCode, want)
+			}
+			for range 20 {
+				g.tries.Fail("127.0.0.1", "prom", time.Now().Add(time.Hour)) // however long the next takes
+			}
+		}
+	}
 }
 
 // A password that has been good is no way to try others without an end; over a

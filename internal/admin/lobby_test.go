@@ -133,6 +133,38 @@ func TestIdleConnectionsKeepNobodyOut(t *testing.T) {
 	}
 }
 
+// What counts is when a connection last had a request, not when it came.
+func TestWhoHasAskedStays(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := New(Options{}, house(), zap.NewNop())
+		q := make(queue)
+		s.listener = newLobby(q, 2, zap.NewNop())
+		h := s.receiver()
+		go h.Serve(s.doorway())
+		come := func() net.Conn {
+			near, far := net.Pipe()
+			q <- far
+			synctest.Wait()
+			time.Sleep(time.Second)
+			return near
+		}
+		asks, silent := come(), come()
+		go io.WriteString(asks, "GET /livez HTTP/1.1\r\nHost: a\r\n\r\n")
+		if _, err := http.ReadResponse(bufio.NewReader(asks), nil); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		began := time.Now()
+		late := come()
+		if _, err := silent.Read(make([]byte, 1)); err != io.EOF || time.Since(began) > time.Second {
+			t.Errorf("who never asked: %v, after %v", err, time.Since(began))
+		}
+		asks.Close()
+		late.Close()
+		h.Close()
+	})
+}
+
 // Who is slow is waited for so long and no longer, whatever the step.
 func TestTimeOfAConnection(t *testing.T) {
 	for title, c := range map[string]struct {
