@@ -44,6 +44,7 @@ var floors = map[string]int{
 	"kaasd/internal/broker/brokertest": 5,
 
 	"kaasd/cmd/kaasd":            6,
+	"kaasd/scripts/corpus":       6,
 	"kaasd/scripts/fetchceiling": 6,
 	"kaasd/scripts/flood":        6,
 	"kaasd/scripts/kgoproduce":   6,

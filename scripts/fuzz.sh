@@ -1,9 +1,17 @@
 #!/bin/bash
 # Runs every fuzz target for TIME (30s), or those whose names match the second
 # argument, and tells how often each was tried and what processor time that took.
-# What a target finds stays in testdata/fuzz. The exit code is 1 when one failed.
+# What a target fails on stays in testdata/fuzz. The exit code is 1 when one failed.
+#
+# What it finds interesting stays in Go's cache alone. With --keep, nothing is
+# fuzzed: of the cache, a few small inputs that reach code which no seed does go
+# into testdata/fuzz, where every go test runs them (see scripts/corpus).
+#
+#   fuzz.sh [TIME [TARGETS]]
+#   fuzz.sh --keep [TARGETS]
 set -uo pipefail
 cd "$(dirname "$0")/.."
+if [[ ${1:-} == --keep ]]; then exec go run ./scripts/corpus "${@:2}"; fi
 time=${1:-30s} only=${2:-.}
 out=$(mktemp) code=0 targets=0 tried=0 spent=0
 trap 'rm -f "$out"' EXIT
