@@ -252,6 +252,23 @@ func TestPick(t *testing.T) {
 	}
 }
 
+// TestPickTheOldest: of addresses that are no crowds the handshake gives way that
+// lasts longest.
+func TestPickTheOldest(t *testing.T) {
+	now := time.Now()
+	w := newCrowd(512)
+	for i := range 50 {
+		age := hurried + time.Duration(1+i*7%50)*time.Second
+		w.enter(&conn{socket: &hailing{from: netip.AddrFrom4([4]byte{10, 0, 0, byte(i)})}, accepted: now.Add(-age), wire: &wire{}})
+	}
+	for i := 50; i > 0; i-- {
+		c, err := w.pick(now)
+		if !errors.Is(err, errHurried) || now.Sub(c.accepted) != hurried+time.Duration(i)*time.Second {
+			t.Fatalf("got %v, want the one that lasts %v", err, hurried+time.Duration(i)*time.Second)
+		}
+	}
+}
+
 // BenchmarkPick finds who gives way among 512, or that nobody has to.
 func BenchmarkPick(b *testing.B) {
 	each := map[netip.Addr]int{}
