@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"kaasd/internal/broker"
+	"kaasd/internal/watch"
 )
 
 // defaultConfigFile is read when it exists and no other file is named. It is
@@ -154,14 +155,18 @@ func (g *given) takeFlags(c *cobra.Command) {
 	}
 }
 
+// settingsBytes is above the size of any settings file that is meant.
+const settingsBytes = 1 << 20
+
 // takeFile reads the settings file.
 func (g *given) takeFile(path string, must bool) error {
-	raw, err := os.ReadFile(path)
+	raw, err := watch.Read(path, settingsBytes)
 	if errors.Is(err, os.ErrNotExist) && !must {
 		return nil
 	}
 	if err != nil {
-		return exitWith(exitInput, "%s: %w (--config names another file)", path, pathCause(err))
+		cause := strings.TrimPrefix(pathCause(err).Error(), path+" ")
+		return exitWith(exitInput, "%s: %s (--config names another file)", path, cause)
 	}
 	g.file = path
 	pairs, err := readSettings(path, raw)

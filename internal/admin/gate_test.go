@@ -16,6 +16,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -296,7 +297,8 @@ func TestGateFilesThatAreRefused(t *testing.T) {
 		{"not a map", "- a\n", "web.yml"},
 		{"a readable password", "basic_auth_users:\n  prom: hunter2-hunter2\n", `web.yml: basic_auth_users: the password of "prom" is no bcrypt hash (htpasswd -nBC 10 NAME makes one)`},
 		{"the example's password", "basic_auth_users:\n  prom: $2y$10$...\n", `the password of "prom" is no bcrypt hash`},
-		{"no key", "tls_server_config:\n  cert_file: a.pem\n", "missing"},
+		{"a password without an end", "basic_auth_users:\n  prom: $2y$31$" + strings.Repeat("a", 53) + "\n", `the password of "prom" has the cost 31`},
+		{"no key", "tls_server_config:\n  cert_file: web.yml\n", "missing"},
 		{"no certificate", "tls_server_config:\n  cert_file: a.pem\n  key_file: b.pem\n", "a.pem"},
 		{"a header that may not be set", "http_server_config:\n  headers:\n    Set-Cookie: a\n", "Set-Cookie"},
 		{"a limit of its own", "rate_limit:\n  burst: 5\n  interval: 1s\n", "rate_limit"},
@@ -310,6 +312,40 @@ func TestGateFilesThatAreRefused(t *testing.T) {
 	}
 	if _, err := OpenGate(filepath.Join(t.TempDir(), "web.yml"), auth.AddressTries, zap.NewNop(), prometheus.NewRegistry()); err == nil {
 		t.Error("a file that is not there was read")
+	}
+}
+
+// A pipe is waited for and a device has no end, so neither is read, whichever file
+// it stands for, and a reload that meets one ends.
+func TestGateNamesFilesOnly(t *testing.T) {
+	authority := certificatetest.NewAuthority(t, "pages")
+	dir := t.TempDir()
+	authority.Issue(t, pkix.Name{}, nil).Write(t, dir)
+	put(t, filepath.Join(dir, "ca.crt"), string(authority.Cert))
+	pipe := filepath.Join(dir, "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "web.yml")
+	write := func(cert, key, ca string) {
+		put(t, path, fmt.Sprintf("tls_server_config: {cert_file: %s, key_file: %s, client_ca_file: %s, client_auth_type: RequireAndVerifyClientCert}\n", cert, key, ca))
+	}
+	write("tls.crt", "tls.key", "ca.crt")
+	g := mustOpen(t, path, zap.NewNop())
+	for _, odd := range []string{pipe, "/dev/zero", dir} {
+		for _, files := range [][3]string{{odd, "tls.key", "ca.crt"}, {"tls.crt", odd, "ca.crt"}, {"tls.crt", "tls.key", odd}} {
+			write(files[0], files[1], files[2])
+			want := odd + " is not a regular file"
+			if _, err := g.Reload("watch"); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("a reload of %v: %v", files, err)
+			}
+			if _, err := OpenGate(path, auth.AddressTries, zap.NewNop(), prometheus.NewRegistry()); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("a start with %v: %v", files, err)
+			}
+			if _, err := Certificate(path); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("the certificate of %v: %v", files, err)
+			}
+		}
 	}
 }
 
@@ -625,4 +661,94 @@ func TestPagesForCertificates(t *testing.T) {
 	} else if got, err := serial(t, address, roots); err == nil {
 		t.Errorf("got in, and was shown %s", got)
 	}
+}
+
+// Who is taken out while the password waits to be looked at does not get in.
+func TestTakenOutWhileAPasswordWaits(t *testing.T) {
+	for name, next := range map[string]string{
+		"without the user":      hashed(t, "other", "right"),
+		"with another password": hashed(t, "prom", "new"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := gateFile(t, "basic_auth_users:\n"+hashed(t, "prom", "right"))
+			g := mustOpen(t, path, zap.NewNop())
+			synctest.Test(t, func(t *testing.T) {
+				g.turn = make(chan struct{}, 1)
+				g.turn <- struct{}{} // another password is being looked at
+				answer := make(chan int)
+				go func() { answer <- visit(g, "GET", "/metrics", "prom", "right").Code }()
+				synctest.Wait()
+				put(t, path, "basic_auth_users:\n"+next)
+				if _, err := g.Reload("watch"); err != nil {
+					t.Fatal(err)
+				}
+				<-g.turn
+				if code := <-answer; code != 401 {
+					t.Errorf("got %d, want 401", code)
+				}
+			})
+		})
+	}
+}
+
+// A client whose name is taken out does not come back by resuming its session, nor one
+// whose authority is; without a certificate nobody has a name.
+func TestResumedSessionsAreJudgedAgain(t *testing.T) {
+	authority, other := certificatetest.NewAuthority(t, "pages"), certificatetest.NewAuthority(t, "other")
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(authority.Cert)
+	dir := t.TempDir()
+	authority.Issue(t, pkix.Name{}, nil).Write(t, dir)
+	put(t, filepath.Join(dir, "ca.crt"), string(authority.Cert))
+	put(t, filepath.Join(dir, "other.crt"), string(other.Cert))
+	client := authority.Issue(t, pkix.Name{}, []string{"scrape.example"})
+	lock := func(ca, auth, more string) string {
+		return fmt.Sprintf("tls_server_config: {cert_file: tls.crt, key_file: tls.key, client_ca_file: %s, client_auth_type: %s%s}\n", ca, auth, more)
+	}
+	const required, sans = "RequireAndVerifyClientCert", ", client_allowed_sans: [scrape.example]"
+	const optional = "VerifyClientCertIfGiven"
+	path := filepath.Join(dir, "web.yml")
+	for name, next := range map[string]string{
+		"another name":      lock("ca.crt", required, ", client_allowed_sans: [other.example]"),
+		"another authority": lock("other.crt", required, sans),
+	} {
+		t.Run(name, func(t *testing.T) {
+			put(t, path, lock("ca.crt", required, sans))
+			g := mustOpen(t, path, zap.NewNop())
+			address := serving(t, g)
+			config := &tls.Config{RootCAs: roots, ServerName: "localhost", Certificates: []tls.Certificate{client.TLS()}, ClientSessionCache: tls.NewLRUClientSessionCache(1)}
+			for _, resumed := range []bool{false, true} {
+				if met, err := look(address, config); err != nil || met.DidResume != resumed {
+					t.Fatalf("resumed %v, %v", met.DidResume, err)
+				}
+			}
+			put(t, path, next)
+			if _, err := g.Reload("watch"); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := look(address, config); err == nil {
+				t.Error("it is still let in")
+			}
+		})
+	}
+	put(t, path, lock("ca.crt", optional, sans))
+	address := serving(t, mustOpen(t, path, zap.NewNop()))
+	if _, err := look(address, &tls.Config{RootCAs: roots, ServerName: "localhost"}); err == nil {
+		t.Error("who has no certificate is let in")
+	}
+	if _, err := look(address, &tls.Config{RootCAs: roots, ServerName: "localhost", Certificates: []tls.Certificate{client.TLS()}}); err != nil {
+		t.Errorf("who has the name: %v", err)
+	}
+}
+
+// look asks for a page on a connection of its own.
+func look(address string, config *tls.Config) (met tls.ConnectionState, err error) {
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: config, DisableKeepAlives: true}}
+	resp, err := client.Get("https://" + address + "/livez")
+	if err != nil {
+		return met, err
+	}
+	defer resp.Body.Close()
+	_, err = io.Copy(io.Discard, resp.Body) // tickets come behind the handshake
+	return *resp.TLS, err
 }

@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"crypto/tls"
 	"fmt"
@@ -76,6 +77,9 @@ func (g *Gate) logIn(w http.ResponseWriter, r *http.Request, l *lock, user, pass
 		g.fail(w, t)
 		return false
 	case !g.check(w, r, t, hash, password):
+		return false
+	case !bytes.Equal(g.current.Load().users[user], hash): // taken out while the password waited
+		unauthorized(w)
 		return false
 	}
 	g.tries.Succeed(t.host, user, time.Now())

@@ -52,10 +52,16 @@ func readLock(path string) (*lock, error) {
 	if err := l.enroll(c); err != nil { // first: exporter-toolkit does not say whose password is wrong
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
+	if err := l.gather(path, content, c); err != nil { // first: exporter-toolkit waits for a pipe, and reads a device without an end
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
 	if err := web.Validate(path); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	if err := l.take(path, content, c); err != nil {
+	if !c.TLSConfig.IsEnabled() {
+		return l, nil
+	}
+	if err := l.encrypt(&c.TLSConfig); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return l, nil
@@ -73,7 +79,8 @@ func decodeLock(path string, content []byte) (*web.Config, error) {
 	return c, nil
 }
 
-func (l *lock) take(path string, content []byte, c *web.Config) error {
+// gather reads what there is, so far as to tell it from what is there later.
+func (l *lock) gather(path string, content []byte, c *web.Config) error {
 	if c.RateLimiterConfig != (web.RateLimiterConfig{}) {
 		return errors.New("rate_limit is not known here: failed log-ins are limited by themselves")
 	}
@@ -93,9 +100,6 @@ func (l *lock) take(path string, content []byte, c *web.Config) error {
 		l.files = append(l.files, file)
 	}
 	h.Sum(l.sum[:0])
-	if c.TLSConfig.IsEnabled() {
-		return l.encrypt(&c.TLSConfig)
-	}
 	return nil
 }
 
@@ -147,6 +151,9 @@ func Certificate(path string) (*x509.Certificate, error) {
 		return nil, err
 	}
 	var l lock
+	if err := l.gather(path, content, c); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
 	if err := l.encrypt(&c.TLSConfig); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
@@ -169,9 +176,33 @@ func (l *lock) encrypt(c *web.TLSConfig) error {
 	}
 	config.Certificates, config.GetCertificate = []tls.Certificate{*pair}, nil
 	l.sans = len(c.ClientAllowedSans) > 0
-	l.tls = config
+	l.tls = everyTime(config)
 	return nil
 }
+
+var errNoName = errors.New("a certificate with one of client_allowed_sans is needed")
+
+// everyTime makes the names in clients' certificates count for resumed sessions, too:
+// VerifyPeerCertificate is not asked about those, and so a name that was taken out
+// would come in for as long as its ticket is good.
+func everyTime(config *tls.Config) *tls.Config {
+	verify := config.VerifyPeerCertificate
+	config.VerifyPeerCertificate = nil
+	if verify == nil || config.ClientAuth == tls.NoClientCert {
+		return config
+	}
+	config.VerifyConnection = func(met tls.ConnectionState) error {
+		if len(met.PeerCertificates) == 0 {
+			return errNoName
+		}
+		return verify([][]byte{met.PeerCertificates[0].Raw}, met.VerifiedChains)
+	}
+	return config
+}
+
+// mostCost is the highest cost of a password: one log-in of it takes a second of a
+// processor, and each step more doubles that. Passwords are looked at one at a time.
+const mostCost = 14
 
 // enroll takes the users, and makes the hash of nobody as slow as the slowest of
 // theirs.
@@ -181,6 +212,9 @@ func (l *lock) enroll(c *web.Config) error {
 		cost, err := bcrypt.Cost([]byte(hash))
 		if err != nil {
 			return fmt.Errorf("basic_auth_users: the password of %q is no bcrypt hash (htpasswd -nBC 10 NAME makes one)", name)
+		}
+		if cost > mostCost {
+			return fmt.Errorf("basic_auth_users: the password of %q has the cost %d, and above %d nobody gets in while one is looked at (htpasswd -nBC 10 NAME makes one of 10)", name, cost, mostCost)
 		}
 		slowest = max(slowest, cost)
 		l.users[name] = []byte(hash)

@@ -42,3 +42,24 @@ func TestTokensMakeLittleMemory(t *testing.T) {
 		}
 	}
 }
+
+// The first message of who may have no password is kept until the second one comes,
+// which it need not. So it has a bound, below the one on frames before a log-in.
+func TestFirstMessagesHaveABound(t *testing.T) {
+	for _, mechanism := range []string{ScramSHA256, ScramSHA512} {
+		for name, part := range map[string]string{"a name": "n,,n=%,r=b", "a nonce": "n,,n=a,r=%", "an extension": "n,,n=a,r=b,x=%", "an identity": "n,a=%,n=%,r=b"} {
+			parts := strings.Count(part, "%")
+			for _, over := range []int{0, parts} {
+				each := (maxFirst - len(part) + parts) / parts
+				e, err := NewExchange(mechanism, users{"a": "p"}, Options{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				_, _, err = e.Step([]byte(strings.ReplaceAll(part, "%", strings.Repeat("v", each+over/parts))))
+				if refused := err != nil; refused != (over > 0) {
+					t.Errorf("%s, %s of %d bytes: %v", mechanism, name, each+over/parts, err)
+				}
+			}
+		}
+	}
+}

@@ -22,9 +22,17 @@ type clientFinal struct {
 	proof        []byte
 }
 
+// maxFirst is the longest first message, in bytes. What is in it is kept some times
+// over until the last one comes, of who may have no password. It has room for a name
+// as long as certificates make them and any nonce that is made in earnest.
+const maxFirst = 8 << 10
+
 // parseClientFirst reads n,[a=authzid],n=user,r=nonce[,ext...]. Where it
 // cannot, the reason is not empty and fit for the client.
 func parseClientFirst(token string) (*clientFirst, string) {
+	if len(token) > maxFirst {
+		return nil, "it is longer than 8 KiB"
+	}
 	flag, rest, _ := strings.Cut(token, ",")
 	id, bare, found := strings.Cut(rest, ",")
 	if flag != "n" || !found {
