@@ -123,19 +123,24 @@ func FuzzIndex(f *testing.F) {
 		seg.next.Store(6)
 		seg.show(seg.size.Load(), 6)
 		for offset := range int64(6) {
-			r, err := l.slice(seg, storage.Read{Offset: offset, MaxBytes: 1 << 20}, false)
-			if err != nil {
-				t.Fatal(err)
+			for _, most := range []int{1, 150, 1 << 20} { // one batch, some, all
+				r, err := l.slice(seg, storage.Read{Offset: offset, MaxBytes: most, AtLeast1: true}, false)
+				if err != nil {
+					t.Fatal(err)
+				}
+				var buf bytes.Buffer
+				if _, err := r.WriteTo(&buf); err != nil {
+					t.Fatal(err)
+				}
+				for want, rest := offset, buf.Bytes(); want < r.next; {
+					b, tail, err := record.Next(rest)
+					if err != nil || b.BaseOffset() > want || b.NextOffset() <= want {
+						t.Fatalf("%d bytes from offset %d on: %v, a batch from %d on", most, want, err, b.BaseOffset())
+					}
+					want, rest = b.NextOffset(), tail
+				}
+				r.Release()
 			}
-			var buf bytes.Buffer
-			if _, err := r.WriteTo(&buf); err != nil {
-				t.Fatal(err)
-			}
-			b, _, err := record.Next(buf.Bytes())
-			if err != nil || b.BaseOffset() > offset || b.NextOffset() <= offset {
-				t.Fatalf("offset %d: %v, the batch from %d on", offset, err, b.BaseOffset())
-			}
-			r.Release()
 		}
 	})
 }

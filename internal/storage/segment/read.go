@@ -119,13 +119,20 @@ func (l *Log) extent(seg *segment, file vfs.File, r storage.Read) (from, size, n
 	end, before := seg.shown()
 	w := newWalker(file, end)
 	defer w.close()
-	from, first, next, err := l.locate(w, seg, r.Offset)
+	from, size, next, err = l.span(w, seg, r, before)
 	if errors.Is(err, errStructure) {
 		l.store.indexes.drop(seg)
 		if err = l.rebuildIndex(seg, file); err == nil {
-			from, first, next, err = l.locate(w, seg, r.Offset)
+			from, size, next, err = l.span(w, seg, r, before)
 		}
 	}
+	return from, size, next, err
+}
+
+// span is extent with the index as it is. before is the offset that follows what
+// the walker may see.
+func (l *Log) span(w *walker, seg *segment, r storage.Read, before int64) (from, size, next int64, err error) {
+	from, first, next, err := l.locate(w, seg, r.Offset)
 	if err != nil {
 		return 0, 0, 0, err
 	}
@@ -135,8 +142,8 @@ func (l *Log) extent(seg *segment, file vfs.File, r storage.Read) (from, size, n
 		return 0, 0, 0, nil
 	case first >= limit:
 		return from, first, next, nil
-	case end-from <= limit:
-		return from, end - from, before, nil
+	case w.end-from <= limit:
+		return from, w.end - from, before, nil
 	}
 	to, next, err := l.whole(w, seg, from+first, from+limit, next)
 	return from, to - from, next, err
@@ -146,21 +153,23 @@ func (l *Log) extent(seg *segment, file vfs.File, r storage.Read) (from, size, n
 // first one behind it, and the offset that follows; errPast when nothing is
 // visible there.
 func (l *Log) locate(w *walker, seg *segment, offset int64) (pos, size, next int64, err error) {
-	pos, ok := l.handed.get(seg, offset)
-	if !ok {
+	pos, sure := l.handed.get(seg, offset)
+	if !sure {
 		if pos, err = l.ask(seg, func(x *index) int64 { return x.position(offset) }); err != nil {
 			return 0, 0, 0, err
 		}
+		sure = pos == 0
 	}
-	for {
+	for ; ; sure = true {
 		b, err := w.header(pos)
-		if err == io.EOF {
+		switch {
+		case err == io.EOF:
 			return 0, 0, 0, errPast
-		}
-		if err != nil {
+		case err != nil:
 			return 0, 0, 0, fmt.Errorf("%w: %s at %d: %w", errStructure, seg.path+logSuffix, pos, err)
-		}
-		if b.NextOffset() > offset {
+		case !sure && b.BaseOffset() > offset: // records before it would not be found
+			return 0, 0, 0, fmt.Errorf("%w: %s at %d: the index wants offset %d there, and it begins with %d", errStructure, seg.path+logSuffix, pos, offset, b.BaseOffset())
+		case b.NextOffset() > offset:
 			return pos, b.Size(), b.NextOffset(), nil
 		}
 		pos += b.Size()
