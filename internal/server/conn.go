@@ -66,6 +66,7 @@ type conn struct {
 	due        time.Time     // when the read in progress is given up
 	armed      time.Time     // the deadline of the socket, due or earlier
 	work       time.Duration // the most that reads since then were work
+	turn       time.Time     // since when the goroutine has not waited
 	first, end int           // what is read and not yet served: rest[first:end]
 	rest       [restBytes]byte
 }
@@ -118,10 +119,21 @@ func (c *conn) serveAll() (err error) {
 		if err := c.answer(session, bytes, f); err != nil {
 			return err
 		}
-		// Who sends requests without waiting for answers never makes this goroutine
-		// wait, and a thousand of those would each keep a processor for the 10 ms after
-		// which it is taken away, before anybody else is answered.
+		c.giveWay()
+	}
+}
+
+// turnTime is how long a connection is served before others get their turn.
+const turnTime = 50 * time.Microsecond
+
+// giveWay lets others go on where the connection has not waited for long. A peer
+// that sends requests without waiting for answers never makes the goroutine wait,
+// and a thousand of those would each keep a processor for the 10 ms after which
+// Go takes it away, before anybody else is answered.
+func (c *conn) giveWay() {
+	if c.active.Sub(c.turn) >= turnTime {
 		runtime.Gosched()
+		c.turn = c.active
 	}
 }
 
@@ -256,7 +268,11 @@ func (c *conn) dispatch(d delivery) error {
 func (c *conn) serve(session Session) (a Answer, err error) {
 	defer c.survive(&err)
 	c.request.Received = time.Now()
-	c.request.Read = min(c.request.Received.Sub(c.active), c.work)
+	between := c.request.Received.Sub(c.active)
+	if between >= turnTime {
+		c.turn = c.request.Received
+	}
+	c.request.Read = min(between, c.work)
 	c.work = 0
 	return session.Serve(c.context, &c.request)
 }
