@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"kaasd/internal/codec/message"
 	"kaasd/internal/kafka"
 )
 
@@ -42,4 +43,22 @@ func TestDenialsAreTold(t *testing.T) {
 			t.Errorf("what is told (-want +got):\n%s", diff)
 		}
 	})
+}
+
+// TestWhoMayWriteIsNotDenied: producers without duplicates who may write to a topic
+// are granted their ids without a line that something was denied; others are not.
+func TestWhoMayWriteIsNotDenied(t *testing.T) {
+	for mayWrite, want := range map[bool]kafka.Code{true: kafka.NoError, false: kafka.ClusterAuthorizationFailed} {
+		r := newRig(t, withACLs)
+		if mayWrite {
+			if codes := create(r.connectAs("admin"), rule("User:alice", kafka.OpWrite, kafka.ResourceTopic, "orders")); codes[0] != kafka.NoError {
+				t.Fatal(codes)
+			}
+		}
+		var resp message.InitProducerIdResponse
+		r.connectAs("alice").get(kafka.KeyInitProducerID, 4, &message.InitProducerIdRequest{ProducerID: -1, ProducerEpoch: -1}, &resp)
+		if told := r.lines.FilterMessage("denied").Len(); resp.ErrorCode != want || told > 0 == mayWrite {
+			t.Errorf("who may write %v: got %v, want %v, and %d lines of a denial", mayWrite, resp.ErrorCode, want, told)
+		}
+	}
 }

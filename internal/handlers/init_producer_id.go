@@ -33,10 +33,12 @@ func (h *Handlers) newProducerID(c *call, req *message.InitProducerIdRequest) (i
 	case (req.ProducerID == -1) != (req.ProducerEpoch == -1):
 		return 0, kafka.Errorf(kafka.InvalidRequest, "producer id %d and epoch %d: both are -1 or neither is", req.ProducerID, req.ProducerEpoch)
 	}
-	// Who may write to any topic may do so without duplicates (KIP-679).
-	err := c.allow(kafka.OpIdempotentWrite, kafka.Cluster)
-	if err != nil && !c.h.Authorizer.Anywhere(c.caller(), kafka.OpWrite, kafka.ResourceTopic) {
-		return 0, err
+	// Who may write to any topic may do so without duplicates (KIP-679). That is asked
+	// first: what is denied by the other question is told in the log.
+	if !c.h.Authorizer.Anywhere(c.caller(), kafka.OpWrite, kafka.ResourceTopic) {
+		if err := c.allow(kafka.OpIdempotentWrite, kafka.Cluster); err != nil {
+			return 0, err
+		}
 	}
 	return h.producerIDs.take(c)
 }
