@@ -570,9 +570,11 @@ func TestPagesOverTLS(t *testing.T) {
 		t.Errorf("%s: %v", line, err)
 	}
 	expect(second)
-	put(t, path, "")
-	if _, err := g.Reload("signal"); !errors.Is(err, errToggled) {
-		t.Errorf("TLS was turned off: %v", err)
+	for content, want := range map[string]error{"": errEmptied, "{}": errToggled} {
+		put(t, path, content)
+		if _, err := g.Reload("signal"); !errors.Is(err, want) {
+			t.Errorf("%q: got %v, want %v", content, err, want)
+		}
 	}
 	expect(second)
 	resp, err := http.Get("http://" + address + "/livez")

@@ -116,10 +116,10 @@ var (
 // restart: the beginning of a file is often a good file, which keeps out fewer.
 func (l *lock) mayBecome(next *lock) error {
 	switch {
-	case (next.tls == nil) != (l.tls == nil):
-		return errToggled
 	case next.blank && !l.blank:
 		return errEmptied
+	case (next.tls == nil) != (l.tls == nil):
+		return errToggled
 	case len(next.users) == 0 && len(l.users) > 0:
 		return errNoUsers
 	case next.severity() < l.severity():
