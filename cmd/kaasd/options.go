@@ -149,7 +149,7 @@ func networkOptions() []option {
 		intOption("max.connections.per.ip", "2147483647", 1, math.MaxInt32, func(s *settings) *int { return &s.Network.MaxConnectionsPerIP }).ofKafka().
 			says("open connections at once from one address"),
 		intOption("max.failed.logins.per.ip", strconv.Itoa(auth.AddressTries), 0, math.MaxInt32, func(s *settings) *int { return &s.Network.FailedLoginsPerIP }).
-			says("log-ins from one address that may fail in a minute, to listeners and to the pages each; then names that have not logged in from there within a day are held back; 0 is no limit"),
+			says("log-ins from one address that may fail in a minute, to listeners and to the pages each; then names that have not logged in from there within a day are held back, until there is room for one more (after 0.3 s at 200, 20 s at 3); 0 is no limit"),
 		idleOption().ofKafka().
 			says("a connection that is silent for so long is closed; -1 never; a muted one is not idle"),
 		msOption("connections.write.timeout.ms", "30000", 1, func(s *settings) *time.Duration { return &s.Network.WriteTimeout }).

@@ -20,7 +20,7 @@ func (s *session) mayTry(user string) *kafka.Error {
 }
 
 // errTooMany says nothing of the user: a name that nobody has is held back too.
-var errTooMany = kafka.Errorf(kafka.SASLAuthenticationFailed, "authentication failed: too many failed log-ins from this address (the next one is looked at in a few seconds)")
+var errTooMany = kafka.Errorf(kafka.SASLAuthenticationFailed, "authentication failed: too many failed log-ins from this address (wait for some seconds: what is tried meanwhile is not looked at)")
 
 // failed counts a failed log-in, tells the operator, and gives the answer.
 func (s *session) failed(err error) (answer error) {
