@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"net"
 	"slices"
 	"strings"
 	"time"
@@ -221,7 +222,22 @@ func (c Config) Validate() error {
 	wrong = append(wrong, c.checkListeners()...)
 	wrong = append(wrong, c.checkTLS()...)
 	wrong = append(wrong, c.Network.check()...)
-	return errors.Join(wrong...)
+	return errors.Join(append(wrong, c.HTTP.check())...)
+}
+
+// check asks for host:port, or nothing.
+func (h HTTP) check() error {
+	if h.Listen == "" {
+		return nil
+	}
+	_, port, err := net.SplitHostPort(h.Listen)
+	if err == nil {
+		_, err = net.LookupPort("tcp", port)
+	}
+	if err != nil {
+		return fmt.Errorf("http.listen: %q is not host:port with a port of 0 to 65535", h.Listen)
+	}
+	return nil
 }
 
 var mechanisms = []string{"PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"}
