@@ -80,16 +80,16 @@ func TestReportFindsFaults(t *testing.T) {
 		return figures{counts: counts{Held: held}, waits: waits{All: []time.Duration{wait}}, grown: grown}
 	}
 	r := report{options: options{times: 3, memory: 200 << 20}}
-	r.add(outcome{attack{name: "silence"}, at(ms, 0, 10_000), at(2*ms, 80_000_000, 10_000)})
+	r.add(outcome{attack: attack{name: "silence"}, sink: at(ms, 0, 10_000), broker: at(2*ms, 80_000_000, 10_000)})
 	if r.perConnection != 8000 || len(r.faults) != 0 {
 		t.Errorf("a connection costs %d bytes, faults %v", r.perConnection, r.faults)
 	}
-	r.add(outcome{attack{name: "held"}, at(ms, 0, 10_000), at(3*ms, 250<<20, 10_000)})
+	r.add(outcome{attack: attack{name: "held"}, sink: at(ms, 0, 10_000), broker: at(3*ms, 250<<20, 10_000)})
 	if len(r.faults) != 0 {
 		t.Errorf("what is allowed: %v", r.faults)
 	}
-	r.add(outcome{attack{name: "slow"}, at(ms, 0, 0), at(4*ms, 0, 0)})
-	r.add(outcome{attack{name: "large"}, at(ms, 0, 0), at(ms, 201<<20, 0)})
+	r.add(outcome{attack: attack{name: "slow"}, sink: at(ms, 0, 0), broker: at(4*ms, 0, 0)})
+	r.add(outcome{attack: attack{name: "large"}, sink: at(ms, 0, 0), broker: at(ms, 201<<20, 0)})
 	if len(r.faults) != 2 || r.judge() == nil {
 		t.Errorf("want two faults, got %v", r.faults)
 	}

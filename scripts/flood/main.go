@@ -116,6 +116,7 @@ func often(o options, a attack, dir string) (outcome, error) {
 		all = append(all, next)
 	}
 	slices.SortFunc(all, func(a, b outcome) int { return cmp.Compare(a.ratio(), b.ratio()) })
+	all[1].thrice = true
 	return all[1], nil
 }
 

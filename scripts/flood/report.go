@@ -13,11 +13,20 @@ import (
 type outcome struct {
 	attack
 	sink, broker figures
+	thrice       bool // the middle one of three
 }
 
 // ratio is how much longer the steady client waited beside the broker.
 func (o outcome) ratio() float64 {
 	return float64(o.broker.waits.percentile(99)) / float64(o.sink.waits.percentile(99))
+}
+
+// runs says after the ratio where it is not that of a single run.
+func (o outcome) runs() string {
+	if o.thrice {
+		return " (middle of 3 runs)"
+	}
+	return ""
 }
 
 // report collects outcomes and holds them against what is allowed.
@@ -34,8 +43,8 @@ func (r *report) add(o outcome) {
 	}
 	ours, theirs := o.broker.waits.percentile(99), o.sink.waits.percentile(99)
 	beyond := o.broker.grown - o.broker.Held*r.perConnection
-	fmt.Printf("| %s | %s | %d, %d closed | %d | %s | %s | %.1f | %d | %d | %s; counted: %s |\n", o.name, o.does, o.broker.Tries, o.broker.Closed,
-		o.broker.Held, milliseconds(ours), milliseconds(theirs), o.ratio(), o.broker.grown>>20, beyond>>20, o.refuses, counted(o.broker.refusals))
+	fmt.Printf("| %s | %s | %d, %d closed | %d | %s | %s | %.1f%s | %d | %d | %s; counted: %s |\n", o.name, o.does, o.broker.Tries, o.broker.Closed,
+		o.broker.Held, milliseconds(ours), milliseconds(theirs), o.ratio(), o.runs(), o.broker.grown>>20, beyond>>20, o.refuses, counted(o.broker.refusals))
 	if o.ratio() > r.times {
 		r.faults = append(r.faults, fmt.Errorf("%s: the 99th percentile of the steady client is %v, that beside the sink %v", o.name, ours, theirs))
 	}
