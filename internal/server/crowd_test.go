@@ -3,6 +3,7 @@ package server
 import (
 	"crypto/tls"
 	"errors"
+	"io"
 	"net"
 	"net/netip"
 	"sync"
@@ -286,4 +287,26 @@ func BenchmarkPick(b *testing.B) {
 			}
 		})
 	}
+}
+
+// TestMoreAnswersGainNoTime: the time for what follows our first answer is had once,
+// however often a peer makes us answer.
+func TestMoreAnswersGainNoTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		near, far := net.Pipe()
+		defer far.Close()
+		go io.Copy(io.Discard, near)
+		w := &wire{Conn: far}
+		for _, want := range []time.Duration{replyTime, replyTime * 2 / 3, replyTime / 3} {
+			if _, err := w.Write([]byte("an answer")); err != nil {
+				t.Fatal(err)
+			}
+			if w.peer.left != want {
+				t.Errorf("the peer has %v left, want %v", w.peer.left, want)
+			}
+			w.peer.run()
+			time.Sleep(replyTime / 3)
+			w.peer.stand()
+		}
+	})
 }
