@@ -119,21 +119,26 @@ func (c *conn) serveAll() (err error) {
 		if err := c.answer(session, bytes, f); err != nil {
 			return err
 		}
-		c.giveWay()
+		c.giveWay(c.active, turnTime)
 	}
 }
 
-// turnTime is how long a connection is served before others get their turn.
-const turnTime = 50 * time.Microsecond
+// How long a connection is served before others get their turn: between requests,
+// and between the reads of a large one, which takes about as long for a MiB.
+const (
+	turnTime  = 50 * time.Microsecond
+	largeTurn = 500 * time.Microsecond
+)
 
 // giveWay lets others go on where the connection has not waited for long. A peer
-// that sends requests without waiting for answers never makes the goroutine wait,
-// and a thousand of those would each keep a processor for the 10 ms after which
-// Go takes it away, before anybody else is answered.
-func (c *conn) giveWay() {
-	if c.active.Sub(c.turn) >= turnTime {
+// that sends requests without waiting for answers, or large ones as fast as they are
+// read, never makes the goroutine wait, and a thousand of those would each keep a
+// processor for the 10 ms after which Go takes it away, before anybody else is
+// answered.
+func (c *conn) giveWay(now time.Time, turn time.Duration) {
+	if now.Sub(c.turn) >= turn {
 		runtime.Gosched()
-		c.turn = c.active
+		c.turn = now
 	}
 }
 

@@ -245,6 +245,7 @@ func (c *conn) largeBody(f *frame, size int, limit time.Time) ([]byte, *frame, e
 			if err != nil {
 				return nil, f, cutOff(err)
 			}
+			c.giveWay(time.Now(), largeTurn)
 		}
 		have, gained, paced = have+n, gained+n, paced+n
 		if paced >= hurryBytes(size) {
