@@ -130,12 +130,13 @@ func (m *mark) lost(err error) {
 	}
 }
 
-// pause waits, not beyond the end of the attack.
-func (c *crew) pause(d time.Duration) {
+// pause waits, not beyond the end of the attack, and says whether that goes on.
+func (c *crew) pause(d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
 	case <-c.ended.Done():
 	}
+	return c.ended.Err() == nil
 }

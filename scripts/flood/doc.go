@@ -7,7 +7,9 @@
 //	flood --kaasd dist/kaasd --connections 10000 --time 8s
 //
 // The sink reads frames by their size, keeps nothing and answers each with a
-// few bytes: it does what no broker can do with less. Attackers come from many
+// few bytes: it does what no broker can do with less. Sizes that the broker refuses
+// it refuses, too, as soon as they are there: attackers who wait for it attack
+// nothing. Attackers come from many
 // loopback addresses. Of the broker is measured how far its resident memory
 // rises above what it was beside the steady client alone, less what the
 // connections that the attack held open cost; that cost per connection is what

@@ -44,9 +44,8 @@ func drip(c *crew) {
 		if m.RemoteAddr().String() == c.sasl {
 			bytes = sasl
 		}
-		for i := 0; m.say(bytes[min(i, len(bytes)-1):][:1]); i++ {
+		for i := 0; m.say(bytes[min(i, len(bytes)-1):][:1]) && c.pause(time.Second); i++ {
 			c.rounds.Add(1)
-			c.pause(time.Second)
 		}
 	})
 }
@@ -101,9 +100,8 @@ func slowWriters(c *crew) {
 			return
 		}
 		defer m.abandon()
-		for more := m.say(head); more; more = m.say(second) {
+		for more := m.say(head); more && c.pause(time.Second); more = m.say(second) {
 			c.rounds.Add(1)
-			c.pause(time.Second)
 		}
 	})
 }

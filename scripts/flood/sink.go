@@ -17,6 +17,7 @@ import (
 
 const (
 	largestFrame = 100 << 20 // bytes, as socket.request.max.bytes of kaasd
+	largestLogIn = 512 << 10 // bytes, as sasl.server.max.receive.size
 	fetched      = 1 << 20   // bytes of the sink's answer to a fetch
 	hello        = 4 << 10   // bytes of the sink's answer to a TLS handshake
 )
@@ -35,7 +36,11 @@ func sink(args []string, in io.Reader, out io.Writer) error {
 	var held atomic.Int64
 	var all errgroup.Group
 	var open []net.Listener
-	for _, serve := range []func(net.Conn){frames, frames, handshakes} {
+	for _, serve := range []func(net.Conn){
+		func(nc net.Conn) { frames(nc, largestFrame) },
+		func(nc net.Conn) { frames(nc, largestLogIn) },
+		handshakes,
+	} {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
 			return err
@@ -70,16 +75,20 @@ func acceptAll(l net.Listener, serve func(net.Conn), held *atomic.Int64, most in
 	}
 }
 
-// frames reads one frame after the other and answers each.
-func frames(nc net.Conn) {
+// frames reads one frame after the other, of so many bytes at the most, and answers
+// each.
+func frames(nc net.Conn, largest int32) {
 	r := bufio.NewReaderSize(nc, 512)
 	var head [4 + 8]byte // size, key, version, correlation
 	for {
-		if _, err := io.ReadFull(r, head[:]); err != nil {
+		if _, err := io.ReadFull(r, head[:4]); err != nil {
 			return
 		}
 		size := int32(binary.BigEndian.Uint32(head[:]))
-		if size < 8 || size > largestFrame {
+		if size < 8 || size > largest {
+			return
+		}
+		if _, err := io.ReadFull(r, head[4:]); err != nil {
 			return
 		}
 		if _, err := io.CopyN(io.Discard, r, int64(size-8)); err != nil {
