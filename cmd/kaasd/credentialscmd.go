@@ -44,7 +44,7 @@ func newCredentialsValidate(a *app) *cobra.Command {
 				return exitWith(exitInput, "%s: no such file (kaasd credentials validate FILE names another, kaasd user add makes one)", path)
 			}
 			if err != nil {
-				return exitWith(exitInput, "%s: %w", path, pathCause(err))
+				return &exitError{code: exitInput, err: err}
 			}
 			return a.showFindings(path, credstore.Check(raw))
 		},

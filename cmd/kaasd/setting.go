@@ -165,8 +165,7 @@ func (g *given) takeFile(path string, must bool) error {
 		return nil
 	}
 	if err != nil {
-		cause := strings.TrimPrefix(pathCause(err).Error(), path+" ")
-		return exitWith(exitInput, "%s: %s (--config names another file)", path, cause)
+		return exitWith(exitInput, "%w (--config names another file)", err)
 	}
 	g.file = path
 	pairs, err := readSettings(path, raw)

@@ -77,7 +77,7 @@ func readCredentials(path string) (*credstore.Snapshot, error) {
 		return nil, exitWith(exitInput, "%s: no such file (kaasd user add makes it, --file names another)", path)
 	}
 	if err != nil {
-		return nil, exitWith(exitInput, "%s: %w", path, pathCause(err))
+		return nil, &exitError{code: exitInput, err: err}
 	}
 	snapshot, _, err := credstore.Parse(raw)
 	if err != nil {

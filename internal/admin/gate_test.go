@@ -335,7 +335,7 @@ func TestGateNamesFilesOnly(t *testing.T) {
 	for _, odd := range []string{pipe, "/dev/zero", dir} {
 		for _, files := range [][3]string{{odd, "tls.key", "ca.crt"}, {"tls.crt", odd, "ca.crt"}, {"tls.crt", "tls.key", odd}} {
 			write(files[0], files[1], files[2])
-			want := odd + " is not a regular file"
+			want := odd + ": not a regular file"
 			if _, err := g.Reload("watch"); err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("a reload of %v: %v", files, err)
 			}

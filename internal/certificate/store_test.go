@@ -89,10 +89,10 @@ func TestOpenNamesWhatIsWrong(t *testing.T) {
 		spoil func(d *desk)
 		want  string
 	}{
-		"no certificate":       {func(d *desk) { os.Remove(d.Certs[0]) }, "stat CERT: no such file or directory"},
-		"no key":               {func(d *desk) { os.Remove(d.Keys[0]) }, "stat KEY: no such file or directory"},
-		"a folder":             {func(d *desk) { os.Remove(d.Keys[0]); os.Mkdir(d.Keys[0], 0o700) }, "KEY is not a regular file"},
-		"too large":            {func(d *desk) { d.write(d.Certs[0], make([]byte, maxSize+1)) }, "CERT has more than 1048576 bytes"},
+		"no certificate":       {func(d *desk) { os.Remove(d.Certs[0]) }, "CERT: no such file or directory"},
+		"no key":               {func(d *desk) { os.Remove(d.Keys[0]) }, "KEY: no such file or directory"},
+		"a folder":             {func(d *desk) { os.Remove(d.Keys[0]); os.Mkdir(d.Keys[0], 0o700) }, "KEY: not a regular file"},
+		"too large":            {func(d *desk) { d.write(d.Certs[0], make([]byte, maxSize+1)) }, "CERT: more than 1048576 bytes"},
 		"empty":                {func(d *desk) { d.write(d.Certs[0], nil) }, "tls.cert.file: CERT: there is no certificate in it (PEM, BEGIN CERTIFICATE)"},
 		"damaged":              {func(d *desk) { d.write(d.Certs[0], damaged) }, "tls.cert.file: CERT with key KEY: x509: malformed certificate"},
 		"key of another":       {func(d *desk) { d.write(d.Keys[0], d.issue().Key) }, "tls.key.file: KEY: the key is not that of the certificate in CERT"},

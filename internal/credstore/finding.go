@@ -72,5 +72,5 @@ func inFile(path string, err error) error {
 	if errors.As(err, &f) {
 		return &fileError{path, f}
 	}
-	return fmt.Errorf("credentials file: %w", err)
+	return fmt.Errorf("credentials.file: %w", err)
 }

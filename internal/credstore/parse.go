@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"unicode/utf8"
@@ -64,7 +65,7 @@ func unreadable(data []byte) *Finding {
 	bad := func(line int, text string) *Finding { return &Finding{Line: line, Index: -1, Text: text} }
 	switch {
 	case len(data) > MaxSize:
-		return bad(1, "the file is larger than 64 MiB")
+		return bad(1, fmt.Sprintf("more than %d bytes", MaxSize)) // as Read says
 	case len(data) == 0:
 		return bad(1, "the file is empty")
 	case !utf8.Valid(data):

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 
@@ -308,11 +309,23 @@ func TestCheckTellsAllAtOnce(t *testing.T) {
 func TestTooLargeFile(t *testing.T) {
 	data := bytes.Repeat([]byte{' '}, MaxSize+1)
 	copy(data, `{"users":[]}`)
-	if _, _, err := Parse(data); err == nil || err.Error() != "line 1: the file is larger than 64 MiB" {
+	if _, _, err := Parse(data); err == nil || err.Error() != "line 1: more than 67108864 bytes" {
 		t.Errorf("got %v", err)
 	}
 	if _, _, err := Parse(data[:MaxSize]); err != nil {
 		t.Errorf("at the limit: %v", err)
+	}
+}
+
+// TestReadTooLargeFile: it is told as Parse tells it, without being read to its end.
+func TestReadTooLargeFile(t *testing.T) {
+	path := file(t)
+	write(t, path, "")
+	if err := os.Truncate(path, MaxSize+1); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Read(path); err == nil || err.Error() != path+": more than 67108864 bytes" {
+		t.Errorf("got %v", err)
 	}
 }
 

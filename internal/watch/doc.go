@@ -17,6 +17,8 @@
 //
 // An Event says "read again", not what happened: the receiver reads the file,
 // and what is in it counts. Events that are not taken in time fold into one.
+// Read reads it without ever waiting: not for the other end of a pipe, nor for
+// what a file of the kernel may tell some day.
 //
 // This room is the one door to fsnotify.
 package watch
