@@ -38,11 +38,25 @@ func (f Files) Validate() error {
 	return nil
 }
 
+// named are the files of a setting.
+type named struct {
+	setting string
+	paths   []string
+}
+
+func (f Files) named() []named {
+	all := []named{{"tls.cert.file", f.Certs}, {"tls.key.file", f.Keys}}
+	if f.ClientCA != "" {
+		all = append(all, named{"tls.client.ca.file", []string{f.ClientCA}})
+	}
+	return all
+}
+
 // paths are all files, each once.
 func (f Files) paths() []string {
-	all := slices.Concat(f.Certs, f.Keys)
-	if f.ClientCA != "" {
-		all = append(all, f.ClientCA)
+	var all []string
+	for _, n := range f.named() {
+		all = append(all, n.paths...)
 	}
 	slices.Sort(all)
 	return slices.Compact(all)
@@ -51,18 +65,42 @@ func (f Files) paths() []string {
 // content is the bytes of the files, by path.
 type content map[string][]byte
 
-// read reads all files.
+// read reads all files, and tells of each that cannot be read whose it is.
 func (f Files) read() (content, error) {
 	c := content{}
-	for _, path := range f.paths() {
-		data, err := watch.Read(path, maxSize)
-		if err != nil {
-			return nil, err
+	var wrong unread
+	for _, n := range f.named() {
+		for _, path := range n.paths {
+			if _, ok := c[path]; ok {
+				continue // a key may stand behind its certificate
+			}
+			data, err := watch.Read(path, maxSize)
+			if err != nil {
+				wrong = append(wrong, fmt.Errorf("%s: %w", n.setting, err))
+				continue
+			}
+			c[path] = data
 		}
-		c[path] = data
+	}
+	if wrong != nil {
+		return nil, wrong
 	}
 	return c, nil
 }
+
+// unread are files that cannot be read: one line in a log, many for a command.
+type unread []error
+
+func (u unread) Error() string {
+	var texts []string
+	for _, err := range u {
+		texts = append(texts, err.Error())
+	}
+	return strings.Join(texts, "; ")
+}
+
+// Unwrap are the errors of the single files.
+func (u unread) Unwrap() []error { return u }
 
 // sum tells contents from one another.
 func (f Files) sum(c content) [sha256.Size]byte {

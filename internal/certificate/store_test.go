@@ -89,10 +89,16 @@ func TestOpenNamesWhatIsWrong(t *testing.T) {
 		spoil func(d *desk)
 		want  string
 	}{
-		"no certificate":       {func(d *desk) { os.Remove(d.Certs[0]) }, "CERT: no such file or directory"},
-		"no key":               {func(d *desk) { os.Remove(d.Keys[0]) }, "KEY: no such file or directory"},
-		"a folder":             {func(d *desk) { os.Remove(d.Keys[0]); os.Mkdir(d.Keys[0], 0o700) }, "KEY: not a regular file"},
-		"too large":            {func(d *desk) { d.write(d.Certs[0], make([]byte, maxSize+1)) }, "CERT: more than 1048576 bytes"},
+		"no certificate": {func(d *desk) { os.Remove(d.Certs[0]) }, "tls.cert.file: CERT: no such file or directory"},
+		"no key":         {func(d *desk) { os.Remove(d.Keys[0]) }, "tls.key.file: KEY: no such file or directory"},
+		"nothing there": {func(d *desk) {
+			os.RemoveAll(filepath.Dir(d.Certs[0]))
+			d.ClientCA = filepath.Join(filepath.Dir(d.Certs[0]), "ca.crt")
+		},
+			"tls.cert.file: CERT: no such file or directory; tls.key.file: KEY: no such file or directory; tls.client.ca.file: CA: no such file or directory"},
+		"one file for both":    {func(d *desk) { os.Remove(d.Keys[0]); d.Certs[0] = d.Keys[0] }, "tls.cert.file: KEY: no such file or directory; tls.key.file: KEY: no such file or directory"},
+		"a folder":             {func(d *desk) { os.Remove(d.Keys[0]); os.Mkdir(d.Keys[0], 0o700) }, "tls.key.file: KEY: not a regular file"},
+		"too large":            {func(d *desk) { d.write(d.Certs[0], make([]byte, maxSize+1)) }, "tls.cert.file: CERT: more than 1048576 bytes"},
 		"empty":                {func(d *desk) { d.write(d.Certs[0], nil) }, "tls.cert.file: CERT: there is no certificate in it (PEM, BEGIN CERTIFICATE)"},
 		"damaged":              {func(d *desk) { d.write(d.Certs[0], damaged) }, "tls.cert.file: CERT with key KEY: x509: malformed certificate"},
 		"key of another":       {func(d *desk) { d.write(d.Keys[0], d.issue().Key) }, "tls.key.file: KEY: the key is not that of the certificate in CERT"},
