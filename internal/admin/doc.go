@@ -16,8 +16,8 @@
 // TLS and passwords from a file in the format that Prometheus' exporters share, read
 // by their library. Passwords are compared by bcrypt, one at a time, and whoever
 // fails too often is held back; the pages of probes need none. A reload lets nobody
-// in whom the file kept out. Every answer has strict headers, and what other sites'
-// pages send is refused.
+// in whom the file kept out, and a start from a file that keeps nobody out warns.
+// Every answer has strict headers, and what other sites' pages send is refused.
 //
 // A lobby bounds the connections: one more than there may be takes the place of one
 // of the address that has most.

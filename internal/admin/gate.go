@@ -2,7 +2,6 @@ package admin
 
 import (
 	"context"
-	"crypto/tls"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -40,7 +39,8 @@ type Gate struct {
 }
 
 // OpenGate reads the file for the first time. There is no last good one to stand
-// on, so a bad one is an error. failedPerIP is how many log-ins from one address
+// on, so a bad one is an error; of one that opens the pages to everybody, as half of a
+// file may, the log warns. failedPerIP is how many log-ins from one address
 // may fail in a minute; 0: no limit (max.failed.logins.per.ip).
 func OpenGate(path string, failedPerIP int, log *zap.Logger, reg prometheus.Registerer) (*Gate, error) {
 	g := &Gate{
@@ -54,6 +54,9 @@ func OpenGate(path string, failedPerIP int, log *zap.Logger, reg prometheus.Regi
 	g.registerMetrics(reg)
 	g.reloads.Count(watch.TriggerStart, watch.Applied, g.since)
 	g.enforce(first)
+	if reason := first.opening(); reason != "" {
+		g.log.Warn("http.config.file leaves the pages open to anyone who can reach them", zap.String("file", path), zap.String("reason", reason))
+	}
 	return g, nil
 }
 
@@ -68,12 +71,6 @@ func (g *Gate) enforce(l *lock) {
 // TLS says whether the pages are served over TLS. That does not change while
 // running.
 func (g *Gate) TLS() bool { return g.current.Load().tls != nil }
-
-// Closed says whether the pages are kept from anybody.
-func (g *Gate) Closed() bool {
-	l := g.current.Load()
-	return len(l.users) > 0 || l.tls != nil && l.tls.ClientAuth >= tls.RequireAndVerifyClientCert
-}
 
 // Fault is why the files are not usable that are there now; "" when they are.
 func (g *Gate) Fault() string {

@@ -108,8 +108,8 @@ func TestPasswords(t *testing.T) {
 			t.Errorf("%s %s as %q asks for a password: %v", c.method, c.target, c.user, asks)
 		}
 	}
-	if !g.Closed() || g.TLS() {
-		t.Errorf("closed %v, TLS %v", g.Closed(), g.TLS())
+	if g.TLS() {
+		t.Error("the pages are served over TLS")
 	}
 }
 
@@ -353,8 +353,8 @@ func TestGateNamesFilesOnly(t *testing.T) {
 // without one.
 func TestEmptyGateFile(t *testing.T) {
 	g := mustOpen(t, gateFile(t, ""), zap.NewNop())
-	if w := visit(g, "GET", "/", "", ""); w.Code != 200 || g.Closed() {
-		t.Errorf("got %d, closed %v", w.Code, g.Closed())
+	if w := visit(g, "GET", "/", "", ""); w.Code != 200 {
+		t.Errorf("got %d", w.Code)
 	}
 }
 
@@ -411,6 +411,7 @@ func TestHalfAFileOpensNothing(t *testing.T) {
 	path := filepath.Join(dir, "web.yml")
 	const shown = "tls_server_config:\n  cert_file: tls.crt\n  key_file: tls.key\n"
 	const verified = "  client_ca_file: ca.crt\n  client_auth_type: RequireAndVerifyClientCert\n"
+	const given = "  client_ca_file: ca.crt\n  client_auth_type: VerifyClientCertIfGiven\n"
 	const sans = "  client_allowed_sans: [scrape.example]\n"
 	const headers = "http_server_config:\n  headers:\n    Strict-Transport-Security: max-age=1\n"
 	users := "basic_auth_users:\n" + hashed(t, "prom", "right")
@@ -427,8 +428,11 @@ func TestHalfAFileOpensNothing(t *testing.T) {
 		"nothing":                      {headers, "\n", errEmptied},
 		"no client certificates":       {shown + verified + users, shown + users, errAnyone},
 		"any client certificates":      {shown + verified, shown + "  client_auth_type: RequireAnyClientCert\n", errAnyone},
-		"client certificates if given": {shown + verified, shown + "  client_ca_file: ca.crt\n  client_auth_type: VerifyClientCertIfGiven\n", errAnyone},
+		"client certificates if given": {shown + verified, shown + given, errAnyone},
 		"users for certificates":       {shown + verified, shown + users, errAnyone},
+		"names that are optional":      {shown + given + sans, shown + "  client_auth_type: NoClientCert\n" + sans, errAnyone},
+		"names of any certificates":    {shown + given + sans, shown + "  client_auth_type: RequestClientCert\n" + sans, errAnyone},
+		"any authority":                {shown + verified, shown + "  client_auth_type: RequireAndVerifyClientCert\n", errNoCA},
 		"any name":                     {shown + verified + sans, shown + verified, errAnyName},
 		"more users":                   {users, users + hashed(t, "other", "right"), nil},
 		"other users":                  {users, "basic_auth_users:\n" + hashed(t, "other", "right"), nil},
@@ -436,6 +440,7 @@ func TestHalfAFileOpensNothing(t *testing.T) {
 		"nobody was kept out":          {headers, "{}", nil},
 		"certificates too":             {shown + users, shown + verified + users, nil},
 		"names too":                    {shown + verified, shown + verified + sans, nil},
+		"no name at all":               {shown + verified + sans, shown + verified + "  client_allowed_sans: []\n", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			core, lines := observer.New(zap.ErrorLevel)
@@ -453,6 +458,50 @@ func TestHalfAFileOpensNothing(t *testing.T) {
 			}
 			if _, err := OpenGate(path, auth.AddressTries, zap.NewNop(), prometheus.NewRegistry()); err != nil {
 				t.Errorf("a restart does not take it: %v", err)
+			}
+		})
+	}
+}
+
+// TestOpenGateWarns: half of a file opens the pages at a start, which takes it for what
+// is meant.
+func TestOpenGateWarns(t *testing.T) {
+	authority := certificatetest.NewAuthority(t, "pages")
+	dir := t.TempDir()
+	authority.Issue(t, pkix.Name{}, nil).Write(t, dir)
+	put(t, filepath.Join(dir, "ca.crt"), string(authority.Cert))
+	path := filepath.Join(dir, "web.yml")
+	const shown = "tls_server_config:\n  cert_file: tls.crt\n  key_file: tls.key\n"
+	const ca = "  client_ca_file: ca.crt\n"
+	const sans = "  client_allowed_sans: [scrape.example]\n"
+	const noUsers = "nobody is asked for a password or a certificate: basic_auth_users is not in it"
+	const noNeed = "nobody needs the certificate that is asked for: client_auth_type is not RequireAndVerifyClientCert, and basic_auth_users is not in it"
+	const madeUp = "a certificate that anybody can make is enough: client_auth_type is not RequireAndVerifyClientCert, and basic_auth_users is not in it"
+	for name, c := range map[string]struct{ content, want string }{
+		"empty":                   {" \n", "nobody is asked for a password or a certificate: it is empty"},
+		"a comment":               {"# to be written\n", noUsers},
+		"no users":                {"basic_auth_users:\n", noUsers},
+		"TLS":                     {shown, noUsers},
+		"no certificates":         {shown + "  client_auth_type: NoClientCert\n", noUsers},
+		"requested":               {shown + "  client_auth_type: RequestClientCert\n", noNeed},
+		"verified if given":       {shown + ca + "  client_auth_type: VerifyClientCertIfGiven\n", noNeed},
+		"any":                     {shown + "  client_auth_type: RequireAnyClientCert\n", madeUp},
+		"any with the name":       {shown + "  client_auth_type: RequestClientCert\n" + sans, madeUp},
+		"a name, if given":        {shown + ca + "  client_auth_type: VerifyClientCertIfGiven\n" + sans, ""},
+		"verified":                {shown + ca + "  client_auth_type: RequireAndVerifyClientCert\n", ""},
+		"users":                   {"basic_auth_users:\n" + hashed(t, "prom", "right"), ""},
+		"users, TLS for requests": {shown + "  client_auth_type: RequestClientCert\nbasic_auth_users:\n" + hashed(t, "prom", "right"), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			core, lines := observer.New(zap.WarnLevel)
+			put(t, path, c.content)
+			mustOpen(t, path, zap.New(core))
+			var got []string
+			for _, line := range lines.All() {
+				got = append(got, fmt.Sprint(line.ContextMap()["file"], ": ", line.ContextMap()["reason"]))
+			}
+			if want := path + ": " + c.want; c.want == "" && got != nil || c.want != "" && (len(got) != 1 || got[0] != want) {
+				t.Errorf("got %q, want %q", got, want)
 			}
 		})
 	}
@@ -658,9 +707,7 @@ func TestPagesForCertificates(t *testing.T) {
 	path := filepath.Join(dir, "web.yml")
 	put(t, path, "tls_server_config:\n  cert_file: tls.crt\n  key_file: tls.key\n  client_ca_file: ca.crt\n  client_auth_type: RequireAndVerifyClientCert\n")
 	g := mustOpen(t, path, zap.NewNop())
-	if address := serving(t, g); !g.Closed() {
-		t.Errorf("%s is open", address)
-	} else if got, err := serial(t, address, roots); err == nil {
+	if got, err := serial(t, serving(t, g), roots); err == nil {
 		t.Errorf("got in, and was shown %s", got)
 	}
 }

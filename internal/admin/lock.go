@@ -108,6 +108,7 @@ var (
 	errToggled = errors.New("TLS cannot be turned on or off while running (a restart does it)")
 	errEmptied = errors.New("the file is empty, as it is while it is written or where the disk is full (a restart takes it so)")
 	errNoUsers = errors.New("basic_auth_users is not there any more, as where the file is half written: running pages are not opened (a restart does it)")
+	errNoCA    = errors.New("client_ca_file is not there any more, as where the file is half written: running pages are not opened (a restart does it)")
 	errAnyone  = errors.New("client_auth_type asks less of clients than before, as where the file is half written: running pages are not opened (a restart does it)")
 	errAnyName = errors.New("client_allowed_sans is not there any more, as where the file is half written: running pages are not opened (a restart does it)")
 )
@@ -124,19 +125,56 @@ func (l *lock) mayBecome(next *lock) error {
 		return errNoUsers
 	case next.severity() < l.severity():
 		return errAnyone
+	case l.tls != nil && l.tls.ClientCAs != nil && next.tls.ClientCAs == nil && next.severity() == signed: // by any authority of the machine
+		return errNoCA
 	case l.sans && !next.sans:
 		return errAnyName
 	}
 	return nil
 }
 
-// severity says how much a client's certificate must be to come in: none at all, any
-// one, one of an authority.
-func (l *lock) severity() int {
+// severity is how much a client's certificate must be to come in. Where names are
+// asked for, who shows none has none.
+func (l *lock) severity() severity {
 	if l.tls == nil {
-		return 0
+		return none
 	}
-	return map[tls.ClientAuthType]int{tls.RequireAnyClientCert: 1, tls.RequireAndVerifyClientCert: 2}[l.tls.ClientAuth]
+	switch auth := l.tls.ClientAuth; {
+	case auth == tls.RequireAndVerifyClientCert, auth == tls.VerifyClientCertIfGiven && l.sans:
+		return signed
+	case auth == tls.RequireAnyClientCert, auth == tls.RequestClientCert && l.sans:
+		return madeUp
+	}
+	return none
+}
+
+// severity is what is asked of clients' certificates.
+type severity int
+
+const (
+	none   severity = iota
+	madeUp          // whoever makes it
+	signed          // by an authority
+)
+
+// closed says whether some are kept out.
+func (l *lock) closed() bool { return len(l.users) > 0 || l.severity() == signed }
+
+// opening is what is missing where nobody is kept out; "" where some are.
+func (l *lock) opening() string {
+	const noUsers = "basic_auth_users is not in it"
+	const noAuth = "client_auth_type is not RequireAndVerifyClientCert, and " + noUsers
+	switch {
+	case l.closed():
+		return ""
+	case l.blank:
+		return "nobody is asked for a password or a certificate: it is empty"
+	case l.severity() == madeUp:
+		return "a certificate that anybody can make is enough: " + noAuth
+	case l.tls != nil && l.tls.ClientAuth != tls.NoClientCert:
+		return "nobody needs the certificate that is asked for: " + noAuth
+	}
+	return "nobody is asked for a password or a certificate: " + noUsers
 }
 
 // Certificate is what the pages show that are served with an http.config.file; nil
@@ -175,7 +213,7 @@ func (l *lock) encrypt(c *web.TLSConfig) error {
 		return err
 	}
 	config.Certificates, config.GetCertificate = []tls.Certificate{*pair}, nil
-	l.sans = len(c.ClientAllowedSans) > 0
+	l.sans = c.ClientAllowedSans != nil // an empty list lets nobody in
 	l.tls = everyTime(config)
 	return nil
 }

@@ -74,7 +74,7 @@ func (s *Server) Listen() error {
 		return listenError(s.o.Listen, err)
 	}
 	s.listener = newLobby(l, cmp.Or(s.o.MaxConnections, MaxConnections), s.log)
-	if a, ok := l.Addr().(*net.TCPAddr); ok && !a.IP.IsLoopback() && (s.o.Gate == nil || !s.o.Gate.Closed()) {
+	if a, ok := l.Addr().(*net.TCPAddr); ok && !a.IP.IsLoopback() && s.o.Gate == nil { // an open gate has told
 		s.log.Info("http pages are readable by anyone who can reach them", zap.Stringer("address", a))
 	}
 	return nil
