@@ -71,7 +71,29 @@ func errorLines(err error) []string {
 	if text == "" {
 		return nil
 	}
-	return []string{strings.Join(strings.Fields(text), " ")}
+	return []string{shortened(strings.Join(strings.Fields(text), " "))}
+}
+
+// widestError is above the length of any error in our own words, in characters. What
+// is longer holds a value, which may be a megabyte: of it the ends are told, since the
+// front says where it stands, and the back what is wrong with it.
+const (
+	widestError = 400
+	frontError  = 200
+	backError   = 150
+)
+
+// shortened cuts the middle out of an error that is too long.
+func shortened(text string) string {
+	if len(text) <= widestError {
+		return text
+	}
+	runes := []rune(text)
+	if len(runes) <= widestError {
+		return text
+	}
+	out := len(runes) - frontError - backError
+	return fmt.Sprintf("%s...[%d characters left out]...%s", string(runes[:frontError]), out, string(runes[frontError+out:]))
 }
 
 // maxLines is how many errors of one kind are told line by line.

@@ -10,7 +10,10 @@ import (
 func didYouMean(word string, known []string, otherwise string) string {
 	best, least := "", max(2, len(word)/3)+1
 	for _, k := range known {
-		d := distance(word, k)
+		d := len(word) - len(k) // so much must be removed at least
+		if d < least {
+			d = distance(word, k)
+		}
 		if strings.HasPrefix(word, k+"-") || strings.HasPrefix(word, k+".") {
 			d = min(d, 2) // --produce-rate for --produce
 		}
