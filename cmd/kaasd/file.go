@@ -11,8 +11,10 @@ import (
 
 // pair is one key of the settings file.
 type pair struct {
-	key, text string
-	where     string // file:line
+	key   string
+	words []string // of a list; else the one value
+	list  bool
+	where string // file:line
 }
 
 // readSettings reads a YAML file of flat keys. It reports all that is wrong
@@ -78,35 +80,34 @@ func readPairs(path string, root *yaml.Node) ([]pair, error) {
 			continue
 		}
 		first[key.Value] = key.Line
-		text, err := nodeText(node)
+		words, list, err := nodeWords(node)
 		if err != nil {
 			wrong = append(wrong, exitWith(exitInput, "%s: %s %w", where, key.Value, err))
 			continue
 		}
-		pairs = append(pairs, pair{key.Value, text, where})
+		pairs = append(pairs, pair{key.Value, words, list, where})
 	}
 	return pairs, errors.Join(wrong...)
 }
 
-// nodeText is a scalar, or a list of scalars joined by commas.
-func nodeText(n *yaml.Node) (string, error) {
+// nodeWords is a scalar, or a list of scalars.
+func nodeWords(n *yaml.Node) (words []string, list bool, err error) {
 	switch n.Kind {
 	case yaml.ScalarNode:
 		if n.Tag == "!!null" {
-			return "", nil
+			return []string{""}, false, nil
 		}
-		return n.Value, nil
+		return []string{n.Value}, false, nil
 	case yaml.SequenceNode:
-		var words []string
 		for _, item := range n.Content {
 			if item.Kind != yaml.ScalarNode {
-				return "", errors.New("holds a list of more than plain values")
+				return nil, true, errors.New("holds a list of more than plain values")
 			}
 			words = append(words, item.Value)
 		}
-		return strings.Join(words, ","), nil
+		return words, true, nil
 	case yaml.AliasNode:
-		return nodeText(n.Alias)
+		return nodeWords(n.Alias)
 	}
-	return "", errors.New("holds more keys: keys are flat (quota.model: user)")
+	return nil, false, errors.New("holds more keys: keys are flat (quota.model: user)")
 }

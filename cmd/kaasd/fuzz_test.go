@@ -34,7 +34,7 @@ func FuzzSettings(f *testing.F) {
 		}
 		g := &given{table: options(), values: map[string]value{}}
 		for _, p := range pairs {
-			g.values[p.key] = value{p.text, fromFile, p.where}
+			_ = g.take(p)
 		}
 		if s, err := g.settle(); err == nil && len(s.Listeners) == 0 {
 			t.Error("settled without a listener")

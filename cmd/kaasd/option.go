@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -12,6 +13,7 @@ import (
 type option struct {
 	key     string // in the file; flag and variables follow from it
 	kind    string // what its value is, for the help and the reference
+	between string // of a list: what stands between its words; empty: a comma
 	def     string // the default, as it would be written
 	unset   string // in words, what holds when it is empty
 	choices []string
@@ -67,6 +69,14 @@ func listOption(key, def string, into func(*settings) *[]string) option {
 	}}
 }
 
+// join is the text of what a file gives: one value, or the words of a list.
+func (o option) join(p pair) (string, error) {
+	if p.list && o.kind != kindList {
+		return "", fmt.Errorf("holds a list, and takes one value (%s)", o.kind)
+	}
+	return strings.Join(p.words, orElse(o.between, ",")), nil
+}
+
 func splitList(text, separator string) []string {
 	var words []string
 	for word := range strings.SplitSeq(text, separator) {
@@ -117,10 +127,11 @@ func intOption[T int | int32 | int64](key, def string, least, most int64, into f
 
 func parseInt(text string, least, most int64) (int64, error) {
 	v, err := strconv.ParseInt(text, 10, 64)
-	if err != nil {
+	outside := errors.Is(err, strconv.ErrRange)
+	if err != nil && !outside {
 		return 0, fmt.Errorf("%q is not a whole number", text)
 	}
-	if v < least || v > most {
+	if outside || v < least || v > most {
 		return 0, fmt.Errorf("%s is not between %d and %d", text, least, most)
 	}
 	return v, nil
@@ -168,6 +179,9 @@ func msOption(key, def string, least int64, into func(*settings) *time.Duration)
 // The rest of an option is said after its kind.
 
 func (o option) says(doc string) option { o.doc = doc; return o }
+
+// asList is for a text whose words its own reader takes apart.
+func (o option) asList() option { o.kind = kindList; return o }
 
 func (o option) ofKafka(also ...string) option { o.kafka, o.also = true, also; return o }
 

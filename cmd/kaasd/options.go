@@ -39,12 +39,12 @@ func options() []option {
 
 func listenerOptions() []option {
 	return []option{
-		textOption("listeners", "PLAINTEXT://localhost:9092", func(s *settings) *string { return &s.listeners }).ofKafka().
+		textOption("listeners", "PLAINTEXT://localhost:9092", func(s *settings) *string { return &s.listeners }).asList().ofKafka().
 			says("where clients connect: NAME://host:port, comma-separated; PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL"),
-		textOption("advertised.listeners", "", func(s *settings) *string { return &s.advertised }).ofKafka().
+		textOption("advertised.listeners", "", func(s *settings) *string { return &s.advertised }).asList().ofKafka().
 			orElse("the listener's own host, localhost for a wildcard; over TLS the name that the client asked for, if the certificate holds it").
 			says("where clients are told to come back, one entry for each listener that needs one"),
-		textOption("listener.security.protocol.map", "", func(s *settings) *string { return &s.protocolMap }).ofKafka().
+		textOption("listener.security.protocol.map", "", func(s *settings) *string { return &s.protocolMap }).asList().ofKafka().
 			orElse("names are protocols").
 			says("the protocol of each listener name, in Kafka's syntax NAME:PROTOCOL"),
 		listOption("sasl.enabled.mechanisms", "SCRAM-SHA-512", func(s *settings) *[]string { return &s.SASLMechanisms }).ofKafka().
@@ -72,7 +72,7 @@ func tlsOptions() []option {
 }
 
 func mappingOption() option {
-	o := option{key: "ssl.principal.mapping.rules", kind: kindText, def: "DEFAULT", put: func(s *settings, text string) error {
+	o := option{key: "ssl.principal.mapping.rules", kind: kindList, def: "DEFAULT", put: func(s *settings, text string) error {
 		rules, err := auth.ParseMappingRules(text)
 		s.TLS.Names = rules
 		return err
@@ -109,7 +109,7 @@ func accessOptions() []option {
 }
 
 func superUsersOption() option {
-	o := option{key: "super.users", kind: kindList, put: func(s *settings, text string) error {
+	o := option{key: "super.users", kind: kindList, between: ";", put: func(s *settings, text string) error {
 		s.Access.SuperUsers = nil
 		for _, principal := range splitList(text, ";") {
 			if name, ok := strings.CutPrefix(principal, "User:"); !ok || name == "" {
@@ -257,7 +257,7 @@ func httpOptions() []option {
 		textOption("http.config.file", "", func(s *settings) *string { return &s.HTTP.File }).orElse("none").
 			says("TLS and passwords of the pages, in the format of Prometheus' exporters (tls_server_config, basic_auth_users); the content is read again when it changes"),
 		intOption("http.max.connections", strconv.Itoa(admin.MaxConnections), 1, 10_000, func(s *settings) *int { return &s.HTTP.MaxConnections }).
-			says("open connections to the pages at once; for one more, one of the address that has most is closed, the longest without a request first"),
+			says("open connections to the pages at once, 1 to 10000; for one more, one of the address that has most is closed, the longest without a request first"),
 		boolOption("http.enable.lifecycle", "false", func(s *settings) *bool { return &s.HTTP.Lifecycle }).
 			says("POST /-/reload reads the credentials file, the certificates and http.config.file again"),
 		boolOption("http.enable.pprof", "false", func(s *settings) *bool { return &s.HTTP.Pprof }).

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -230,8 +231,8 @@ func TestInit(t *testing.T) {
 			t.Fatalf("%d keys are read back (%v), want %d", len(pairs), err, want)
 		}
 		for i, p := range pairs {
-			if o := options()[i]; o.key != p.key || o.def != p.text {
-				t.Errorf("%s: %q is read back as %s: %q", o.key, o.def, p.key, p.text)
+			if o := options()[i]; o.key != p.key || !slices.Equal(p.words, []string{o.def}) || p.list {
+				t.Errorf("%s: %q is read back as %s: %q", o.key, o.def, p.key, p.words)
 			}
 		}
 	}
@@ -287,6 +288,8 @@ func TestBadValues(t *testing.T) {
 		{"--log-disk-reserve=-1", `--log-disk-reserve: "-1" is not a whole number of bytes between 0 and 9223372036854775807`},
 		{"--memory-limit=1KiB", `--memory-limit: "1KiB" is below 32 MiB, the least to live in (0 finds out what there is)`},
 		{"--max-connections=0", "--max-connections: 0 is not between 1 and 2147483647"},
+		{"--http-max-connections=99999999999999999999", "--http-max-connections: 99999999999999999999 is not between 1 and 10000"},
+		{"--connections-max-reauth-ms=-99999999999999999999", "--connections-max-reauth-ms: -99999999999999999999 is not between 0 and 9223372036854"},
 		{"--max-connections=many", `--max-connections: "many" is not a whole number`},
 		{"--shutdown-delay=5", `--shutdown-delay: "5" is not a duration (such as 500ms, 30s or 1h)`},
 		{"--shutdown-delay=-5s", `--shutdown-delay: "-5s" is shorter than 0s`},
@@ -301,6 +304,37 @@ func TestBadValues(t *testing.T) {
 			code, _, errs := try(nil, "config", "validate", tt.flag)
 			if want := "kaasd: " + tt.want + "\n"; code != exitUsage || errs != want {
 				t.Errorf("= %d %q, want %d %q", code, errs, exitUsage, want)
+			}
+		})
+	}
+}
+
+// TestListsInTheFile: a list is for an option that takes several words.
+func TestListsInTheFile(t *testing.T) {
+	for _, tt := range []struct{ text, key, value, want string }{
+		{text: "super.users: ['User:a', 'User:b']", key: "super.users", value: "User:a;User:b"},
+		{text: "sasl.enabled.mechanisms: [PLAIN, SCRAM-SHA-256]", key: "sasl.enabled.mechanisms", value: "PLAIN,SCRAM-SHA-256"},
+		{text: "listeners:\n- A://:1\n- B://:2\nlistener.security.protocol.map: ['A:PLAINTEXT', 'B:PLAINTEXT']", key: "listeners", value: "A://:1,B://:2"},
+		{text: "ssl.principal.mapping.rules: ['RULE:a/b/', DEFAULT]", key: "ssl.principal.mapping.rules", value: "RULE:a/b/,DEFAULT"},
+		{text: "num.partitions: [3]", want: "num.partitions holds a list, and takes one value (whole number)"},
+		{text: "node.id: [3, 4]", want: "node.id holds a list, and takes one value (whole number)"},
+		{text: "a: &n [3]\nnode.id: *n", want: "node.id holds a list, and takes one value (whole number)"},
+		{text: "log.level: [info]", want: "log.level holds a list, and takes one value (choice)"},
+		{text: "http.listen: []", want: "http.listen holds a list, and takes one value (text)"},
+	} {
+		t.Run(tt.text, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "kaasd.yaml")
+			if err := os.WriteFile(file, []byte(tt.text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if tt.want == "" {
+				if got := shownAs(t, tt.key, nil, "--config", file)[0]; got != tt.value {
+					t.Errorf("%s = %s, want %s", tt.key, got, tt.value)
+				}
+				return
+			}
+			if code, _, errs := try(nil, "config", "validate", file); code != exitInput || !strings.Contains(errs, ": "+tt.want+"\n") {
+				t.Errorf("= %d %q, want %q", code, errs, tt.want)
 			}
 		})
 	}

@@ -171,13 +171,23 @@ func (g *given) takeFile(path string, must bool) error {
 	pairs, err := readSettings(path, raw)
 	wrong := []error{err}
 	for _, p := range pairs {
-		if !slices.ContainsFunc(g.table, func(o option) bool { return o.key == p.key }) {
-			wrong = append(wrong, exitWith(exitInput, "%s: unknown key %q%s", p.where, p.key, didYouMean(p.key, g.keys(), "kaasd config init prints all keys")))
-			continue
-		}
-		g.values[p.key] = value{p.text, fromFile, p.where}
+		wrong = append(wrong, g.take(p))
 	}
 	return errors.Join(wrong...)
+}
+
+// take takes one key of the settings file.
+func (g *given) take(p pair) error {
+	i := slices.IndexFunc(g.table, func(o option) bool { return o.key == p.key })
+	if i < 0 {
+		return exitWith(exitInput, "%s: unknown key %q%s", p.where, p.key, didYouMean(p.key, g.keys(), "kaasd config init prints all keys"))
+	}
+	text, err := g.table[i].join(p)
+	if err != nil {
+		return exitWith(exitInput, "%s: %s %w", p.where, p.key, err)
+	}
+	g.values[p.key] = value{text, fromFile, p.where}
+	return nil
 }
 
 // pathCause is the error below an os.PathError, whose path is told already.
