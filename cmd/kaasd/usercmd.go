@@ -167,7 +167,10 @@ func editError(path string, err error) error {
 		return exitWith(exitFailed, "%s: %w", path, err)
 	}
 	var p *fs.PathError
-	if errors.As(err, &p) {
+	switch {
+	case errors.As(err, &p) && errors.Is(err, fs.ErrNotExist):
+		return exitWith(exitFailed, "%s: there is no such folder (mkdir -p makes it, --file names another file)", p.Path)
+	case p != nil:
 		return exitWith(exitFailed, "%s: %w", p.Path, p.Err)
 	}
 	return &exitError{code: exitFailed, err: err}

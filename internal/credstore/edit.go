@@ -78,6 +78,10 @@ func edited(path string, before []byte, change func(*Document) error) ([]byte, e
 func replace(path string, before, after []byte) (err error) {
 	dir := filepath.Dir(path)
 	temp, err := os.CreateTemp(dir, "."+filepath.Base(path)+".*.tmp")
+	var told *fs.PathError
+	if errors.As(err, &told) { // the name of a temporary file says nothing to anybody
+		return &fs.PathError{Op: "write in folder", Path: dir, Err: told.Err}
+	}
 	if err != nil {
 		return err
 	}
