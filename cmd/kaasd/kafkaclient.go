@@ -186,7 +186,7 @@ func (e *reworded) Unwrap() error { return e.cause }
 // of its code.
 var wayOut = map[string]string{
 	kerr.ClusterAuthorizationFailed.Message: " (listing quotas takes DescribeConfigs on the cluster, changing them AlterConfigs: by an ACL, or as one of super.users)",
-	kerr.SaslAuthenticationFailed.Message:   " (the user is not known, or the password is another, or its entry is for another mechanism, which --command-config can name)",
+	kerr.SaslAuthenticationFailed.Message:   " (the user is not known, or the password is another, or its entry is for another mechanism, which --command-config can name; or too many from this address have failed within a minute)",
 }
 
 // failure is any error of a request: a refusal, or a broker that went away.
