@@ -293,15 +293,33 @@ func TestGuessesThatWait(t *testing.T) {
 // What is not good is refused at the start, and what it says holds no secret.
 func TestGateFilesThatAreRefused(t *testing.T) {
 	for _, c := range []struct{ name, content, want string }{
-		{"unknown key", "basic_auth: {}\n", "basic_auth"},
-		{"not a map", "- a\n", "web.yml"},
+		{"unknown key", "# a\nbasic_auth: {}\n", `web.yml:2: unknown field "basic_auth" (known are basic_auth_users, http_server_config, tls_server_config)`},
+		{"unknown key of TLS", "tls_server_config:\n  key_file: a\n  cert: {}\n  hunter: 2\n", `web.yml:3: cert: a text is wanted`},
+		{"unknown keys below", "http_server_config: {hunter: 2}\n", `web.yml:1: http_server_config: unknown field "hunter" (known are headers, http2)`},
+		{"not a map", "- hunter2\n", "web.yml:1: keys with values are wanted"},
+		{"a password alone", "hunter2\n", "web.yml:1: keys with values are wanted"},
+		{"a password for users", "basic_auth_users: hunter2\n", "web.yml:1: basic_auth_users: users are wanted, with a bcrypt hash for each"},
+		{"a list of users", "basic_auth_users:\n- hunter2\n", "web.yml:2: basic_auth_users: users are wanted, with a bcrypt hash for each"},
+		{"a user with keys", "basic_auth_users:\n  prom: {password: hunter2}\n", "web.yml:2: basic_auth_users: users are wanted, with a bcrypt hash for each"},
+		{"a user twice", "basic_auth_users:\n  prom: a\n  prom: b\n", `web.yml:2: basic_auth_users: mapping key "prom" already defined at line 2`},
+		{"users twice", "basic_auth_users: {}\n\nbasic_auth_users: {}\n", `web.yml:3: field "basic_auth_users" stands on line 1 already`},
+		{"a key in an alias", "basic_auth_users: &hunter2 [x]\ntls_server_config: {key: *hunter2}\n", "web.yml:1: basic_auth_users: users are wanted"},
+		{"TLS that is said yes to", "tls_server_config: yes\n", "web.yml:1: tls_server_config: keys with values are wanted"},
+		{"two files", "tls_server_config:\n  cert_file: [a, b]\n", "web.yml:2: cert_file: a text is wanted"},
+		{"no such version", "tls_server_config:\n  min_version: TLS9\n", "web.yml:2: min_version: unknown TLS version: TLS9"},
+		{"several versions", "tls_server_config:\n  min_version: [TLS12]\n", "web.yml:2: min_version: a name is wanted"},
+		{"no such cipher", "tls_server_config:\n  cipher_suites: [A]\n", "web.yml:2: cipher_suites: unknown cipher: A"},
+		{"one cipher", "tls_server_config:\n  cipher_suites: A\n", "web.yml:2: cipher_suites: a list of words is wanted"},
+		{"no answer", "http_server_config:\n  http2: maybe\n", "web.yml:2: http2: true or false is wanted"},
+		{"a header alone", "http_server_config:\n  headers: x\n", "web.yml:2: headers: names are wanted, with a text for each"},
+		{"no YAML", "a: b: c\n", "web.yml: mapping values are not allowed in this context"},
 		{"a readable password", "basic_auth_users:\n  prom: hunter2-hunter2\n", `web.yml: basic_auth_users: the password of "prom" is no bcrypt hash (htpasswd -nBC 10 NAME makes one)`},
 		{"the example's password", "basic_auth_users:\n  prom: $2y$10$...\n", `the password of "prom" is no bcrypt hash`},
 		{"a password without an end", "basic_auth_users:\n  prom: $2y$31$" + strings.Repeat("a", 53) + "\n", `the password of "prom" has the cost 31`},
 		{"no key", "tls_server_config:\n  cert_file: web.yml\n", "missing"},
 		{"no certificate", "tls_server_config:\n  cert_file: a.pem\n  key_file: b.pem\n", "a.pem"},
 		{"a header that may not be set", "http_server_config:\n  headers:\n    Set-Cookie: a\n", "Set-Cookie"},
-		{"a limit of its own", "rate_limit:\n  burst: 5\n  interval: 1s\n", "rate_limit"},
+		{"a limit of its own", "rate_limit:\n  burst: 5\n  interval: 1s\n", "web.yml:1: rate_limit is not known here"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := OpenGate(gateFile(t, c.content), auth.AddressTries, zap.NewNop(), prometheus.NewRegistry())

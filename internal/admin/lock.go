@@ -8,8 +8,9 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
+	"reflect"
+	"strings"
 	"time"
 
 	"github.com/prometheus/exporter-toolkit/web"
@@ -70,10 +71,17 @@ func readLock(path string) (*lock, error) {
 // decodeLock reads the document, with the defaults of exporter-toolkit.
 func decodeLock(path string, content []byte) (*web.Config, error) {
 	c := &web.Config{TLSConfig: web.TLSConfig{MinVersion: tls.VersionTLS12, MaxVersion: tls.VersionTLS13}}
-	dec := yaml.NewDecoder(bytes.NewReader(content))
-	dec.KnownFields(true)
-	if err := dec.Decode(c); err != nil && !errors.Is(err, io.EOF) { // nothing at all is a document
-		return nil, fmt.Errorf("%s: %w", path, err)
+	var doc yaml.Node
+	if err := yaml.Unmarshal(content, &doc); err != nil {
+		return nil, fmt.Errorf("%s: %s", path, strings.TrimPrefix(err.Error(), "yaml: "))
+	}
+	for _, root := range doc.Content { // none where there is nothing at all
+		if err := (lockFile{path}).check("", root, reflect.TypeOf(*c)); err != nil {
+			return nil, err
+		}
+		if err := root.Decode(c); err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
 	}
 	c.TLSConfig.SetDirectory(filepath.Dir(path))
 	return c, nil
@@ -81,9 +89,6 @@ func decodeLock(path string, content []byte) (*web.Config, error) {
 
 // gather reads what there is, so far as to tell it from what is there later.
 func (l *lock) gather(path string, content []byte, c *web.Config) error {
-	if c.RateLimiterConfig != (web.RateLimiterConfig{}) {
-		return errors.New("rate_limit is not known here: failed log-ins are limited by themselves")
-	}
 	h := sha256.New()
 	h.Write(content)
 	l.files = []string{path}
