@@ -20,7 +20,7 @@
 // Every answer has strict headers, and what other sites' pages send is refused.
 //
 // A lobby bounds the connections: one more than there may be takes the place of one
-// of the address that has most.
+// of the address that has most. TLS handshakes calculate on half of the processors.
 //
 // The room knows no other room of its floor: what it serves comes through the
 // functions of Deps, in the JSON shapes of this package. JSON is UTF-8 with a

@@ -705,7 +705,7 @@ func TestPagesTakeLittle(t *testing.T) {
 		}
 	}
 	near, far := net.Pipe()
-	c := &modestConn{Conn: near}
+	c := &modestConn{Conn: near, turns: make(chan struct{}, 1)}
 	go far.Write(make([]byte, 2*modestBytes))
 	n, err := io.Copy(io.Discard, c)
 	far.Close()

@@ -116,6 +116,9 @@ func (l *lobby) moved(nc net.Conn, state http.ConnState) {
 		nc = t.NetConn()
 	}
 	if m, ok := nc.(*modestConn); ok {
+		if state == http.StateActive {
+			m.greeted()
+		}
 		nc = m.Conn
 	}
 	g, ok := nc.(*guest)

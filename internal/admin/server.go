@@ -157,7 +157,7 @@ func (s *Server) doorway() net.Listener {
 	if s.o.Gate == nil || !s.o.Gate.TLS() {
 		return s.listener
 	}
-	return tls.NewListener(modest{s.listener}, s.o.Gate.config())
+	return tls.NewListener(newModest(s.listener), s.o.Gate.config())
 }
 
 // closeHTTP lets answers in flight finish for a moment, then cuts them.
