@@ -2,7 +2,6 @@ package main
 
 import (
 	"math"
-	"os"
 	"path"
 	"runtime/debug"
 	"slices"
@@ -14,9 +13,6 @@ import (
 // it are for Go's heap and stacks, the rest is for what Go does not count.
 // GOMEMLIMIT and GOGC, where set, are somebody's own choice and stay.
 func liveIn(limit int64, variables map[string]string) {
-	if limit == 0 {
-		limit = memoryLimit(os.ReadFile)
-	}
 	if variables["GOMEMLIMIT"] == "" && limit > 0 {
 		debug.SetMemoryLimit(limit / 5 * 4)
 	}

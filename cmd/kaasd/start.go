@@ -72,6 +72,9 @@ func (d *daemon) run(ctx context.Context) error {
 	signal.Ignore(syscall.SIGUSR1, syscall.SIGUSR2)
 	defer signal.Stop(signals)
 	d.set.Build = thisBuild().ofBroker()
+	if d.set.MemoryLimit == 0 {
+		d.set.MemoryLimit = memoryLimit(os.ReadFile)
+	}
 	liveIn(d.set.MemoryLimit, d.app.variables())
 	d.notices()
 	d.set.Level = &d.level

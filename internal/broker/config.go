@@ -71,7 +71,7 @@ type Config struct {
 
 	Build admin.Build // what this kaasd calls itself
 
-	MemoryLimit int64 // bytes (memory.limit); 0: the container's limit, else 25 % of RAM
+	MemoryLimit int64 // bytes that the process may use (memory.limit); 0: not known
 }
 
 // Access is who may do what.

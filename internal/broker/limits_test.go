@@ -2,7 +2,11 @@ package broker_test
 
 import (
 	"encoding/binary"
+	"errors"
+	"net"
+	"os"
 	"testing"
+	"time"
 
 	"kaasd/internal/broker"
 	"kaasd/internal/broker/brokertest"
@@ -76,5 +80,25 @@ func TestAppendTimeBitOfAClient(t *testing.T) {
 				t.Errorf("%s, %v: stored with %v, time %d", topic, codec, stored.Codec(), stored.MaxTimestamp())
 			}
 		}
+	}
+}
+
+// Connections cannot use up the memory: where nobody says how many there may be, half
+// of it is enough for them.
+func TestConnectionsWithinMemory(t *testing.T) {
+	b := brokertest.Start(t, func(c *broker.Config) { c.MemoryLimit = 1 << 20 })
+	const room = 64 // the least
+	for range room {
+		p := dial(t, b.Plain)
+		call[message.ApiVersionsResponse](p, 0, &message.ApiVersionsRequest{})
+	}
+	nc, err := net.Dial("tcp", b.Plain)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	nc.SetReadDeadline(time.Now().Add(10 * time.Second))
+	if _, err := nc.Read(make([]byte, 1)); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("connection %d was let in: %v", room+1, err)
 	}
 }

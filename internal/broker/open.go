@@ -204,7 +204,7 @@ func (b *Broker) openSockets() error {
 	// What is left of shutdown.timeout when connections had to be cut is
 	// for the logs.
 	o.DrainTimeout = b.cfg.ShutdownTimeout * 4 / 5
-	o.MaxRequestBytes, o.RequestMemory = n.MaxRequest, n.RequestMemory
+	o.MaxRequestBytes, o.RequestMemory, o.Memory = n.MaxRequest, n.RequestMemory, b.cfg.MemoryLimit
 	b.server = server.New(o, b.handlers, b.log, b.reg)
 	b.credentials.Subscribe(b.takeCredentials)
 	if err := b.server.Listen(); err != nil {

@@ -103,7 +103,7 @@ func (s *Server) enter(c *conn) (rejection, error) {
 	case s.stopped.Load() != nil:
 		return byDraining, errStopping
 	case len(s.conns) >= s.maxConns:
-		return byLimit, fmt.Errorf("%d connections are open, as many as max.connections and the descriptor limit allow", s.maxConns)
+		return byLimit, fmt.Errorf("%d connections are open, as many as max.connections, memory.limit and the descriptor limit allow", s.maxConns)
 	case s.byHost[c.host] >= s.options.MaxConnectionsPerIP:
 		return byLimit, fmt.Errorf("%d connections from this address, as many as max.connections.per.ip allows", s.options.MaxConnectionsPerIP)
 	}

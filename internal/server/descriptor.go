@@ -21,8 +21,8 @@ func (s *Server) budget() {
 		}
 	}
 	s.porch.room = refusedOf(limit.Cur)
-	s.maxConns = min(s.options.MaxConnections, connectionsOf(limit.Cur))
-	if s.maxConns < s.options.MaxConnections && s.options.MaxConnections != DefaultOptions().MaxConnections {
+	s.maxConns = min(s.maxConns, connectionsOf(limit.Cur))
+	if s.maxConns < s.options.MaxConnections && s.options.bounded() {
 		s.log.Warn("fewer connections than max.connections: raise the descriptor limit",
 			zap.Int("max.connections", s.options.MaxConnections), zap.Int("connections", s.maxConns), zap.Uint64("descriptors", limit.Cur))
 	}

@@ -82,7 +82,10 @@
 //
 // # Memory
 //
-// A connection at rest is its goroutine and a read buffer of 512 bytes.
+// A connection at rest is its goroutine and a read buffer of 512 bytes, some 8 KiB
+// with what the kernel and the runtime keep for it. Where max.connections is not set,
+// there may be as many as half of Options.Memory has room for, at 8 KiB each, or at
+// 32 KiB where there is a listener with TLS.
 // Requests that fit are served where they lie; larger ones get a pooled buffer
 // for as long as they are in progress:
 //

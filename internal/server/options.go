@@ -14,7 +14,7 @@ import (
 type Options struct {
 	Listeners []Listener // listeners; at least one
 
-	MaxConnections      int // max.connections
+	MaxConnections      int // max.connections; the default is what half of Memory has room for
 	MaxConnectionsPerIP int // max.connections.per.ip
 	Handshakes          int // TLS handshakes at a time, over all listeners
 
@@ -26,6 +26,7 @@ type Options struct {
 	MaxRequestBytes int   // socket.request.max.bytes; Session.Admit may be stricter
 	MaxLoginBytes   int   // sasl.server.max.receive.size, until Session.Established
 	RequestMemory   int64 // queued.max.request.bytes, for all frames in progress
+	Memory          int64 // what the process may use, in bytes (memory.limit); 0: not known
 
 	Outstanding int // answers of one connection that may wait for a commit
 
@@ -50,6 +51,31 @@ func DefaultOptions() Options {
 	}
 }
 
+// What a connection keeps, in bytes, rounded up: one with TLS that has sent requests
+// of some records between what it holds at first and at the worst.
+const (
+	plainCost     = 8 << 10
+	encryptedCost = 32 << 10
+)
+
+// leastConnections is how many there may be however little memory there is.
+const leastConnections = 64
+
+// bounded says whether somebody has said how many connections there may be.
+func (o Options) bounded() bool { return o.MaxConnections != DefaultOptions().MaxConnections }
+
+// mostConnections is how many there may be as far as memory goes.
+func (o Options) mostConnections() int {
+	if o.bounded() || o.Memory == 0 {
+		return o.MaxConnections
+	}
+	cost := int64(plainCost)
+	if o.encrypted() > 0 {
+		cost = encryptedCost
+	}
+	return int(min(max(o.Memory/2/cost, leastConnections), int64(o.MaxConnections)))
+}
+
 // Validate reports every fault of the options, joined.
 func (o Options) Validate() error {
 	faults := o.validateListeners()
@@ -69,6 +95,7 @@ func (o Options) Validate() error {
 		{"socket.request.max.bytes", int64(o.MaxRequestBytes), 1},
 		{"sasl.server.max.receive.size", int64(o.MaxLoginBytes), 1},
 		{"queued.max.request.bytes", o.RequestMemory, 1 << 20},
+		{"memory.limit", o.Memory, 0},
 		{"outstanding answers", int64(o.Outstanding), 1},
 	} {
 		if c.value < c.least {

@@ -118,6 +118,38 @@ func TestConnectionsLeaveDescriptors(t *testing.T) {
 	}
 }
 
+// TestConnectionsFitIntoMemory: unless somebody says how many connections there may
+// be, half of the memory is enough for them.
+func TestConnectionsFitIntoMemory(t *testing.T) {
+	plain := []Listener{{Protocol: Plaintext}, {Protocol: SASLPlaintext}}
+	secret := append(plain, Listener{Protocol: SASLSSL})
+	unsaid := DefaultOptions().MaxConnections
+	for _, c := range []struct {
+		listeners []Listener
+		memory    int64
+		said      int
+		want      int
+	}{
+		{plain, 0, unsaid, unsaid},
+		{plain, 224 << 20, unsaid, 14336},
+		{secret, 224 << 20, unsaid, 3584},
+		{secret, 1 << 20, unsaid, leastConnections},
+		{plain, 1 << 60, unsaid, unsaid},
+		{secret, 224 << 20, 100_000, 100_000},
+		{plain, 224 << 20, 10, 10},
+	} {
+		o := Options{Listeners: c.listeners, Memory: c.memory, MaxConnections: c.said}
+		if got := o.mostConnections(); got != c.want {
+			t.Errorf("%d listeners, %d bytes, max.connections %d: got %d, want %d", len(c.listeners), c.memory, c.said, got, c.want)
+		}
+	}
+	o := testOptions()
+	o.Memory = 1
+	if r := start(t, o, &handler{serve: echo}); r.maxConns != leastConnections {
+		t.Errorf("with next to no memory there may be %d connections, want %d", r.maxConns, leastConnections)
+	}
+}
+
 func TestProbeBindsNothing(t *testing.T) {
 	r := start(t, testOptions(), &handler{serve: echo})
 	taken := r.Listeners()

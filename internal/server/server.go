@@ -44,7 +44,7 @@ type Server struct {
 	hangups  *hangups        // nil where peers have to be peeked at
 
 	ids      atomic.Uint64
-	maxConns int // Options.MaxConnections within the descriptors there are
+	maxConns int // Options.MaxConnections, or what memory has room for, within the descriptors there are
 
 	mu     sync.Mutex
 	conns  map[uint64]*conn
@@ -70,7 +70,7 @@ func New(o Options, h Handler, log *zap.Logger, reg prometheus.Registerer) *Serv
 		crowd:    newCrowd(o.Handshakes),
 		turns:    newTurns(),
 		stopping: make(chan struct{}),
-		maxConns: o.MaxConnections,
+		maxConns: o.mostConnections(),
 		conns:    map[uint64]*conn{},
 		byHost:   map[string]int{},
 	}
