@@ -15,7 +15,8 @@
 //     FlushOS what the kernel had not written.
 //  6. What recovery cannot verify it cuts off, from the first bad batch to
 //     the end, and the leader epoch is raised, so that consumers notice. A
-//     Strict log refuses to open when good batches follow a bad one.
+//     Strict log refuses to open when good batches follow a bad one, or when
+//     what was synced is missing.
 //  7. A failed sync is final for its log until restart.
 //  8. A full disk refuses appends and keeps serving reads.
 package storage

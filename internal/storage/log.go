@@ -60,7 +60,8 @@ type Config struct {
 	RetentionBytes     int64         // retention.bytes; negative: no limit
 	AppendTime         bool          // message.timestamp.type=LogAppendTime
 	// Strict ends the opening with an error when a damaged batch has good
-	// ones behind it, instead of cutting them off: for the metadata log.
+	// ones behind it, instead of cutting them off, and when the log ends
+	// before its start: for the metadata log.
 	Strict bool
 }
 

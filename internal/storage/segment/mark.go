@@ -35,7 +35,8 @@ func (l *Log) marked() *mark {
 }
 
 // matches says whether the folder is as the checkpoint says: the same
-// segments, the active one as long, and everything synced.
+// segments, the active one as long, the start not moved since, and everything
+// synced.
 func (m *mark) matches(r *recovery) bool {
 	if m == nil || !m.settled() || len(m.bases) != len(r.bases) || len(r.bases) == 0 {
 		return false
@@ -44,6 +45,9 @@ func (m *mark) matches(r *recovery) bool {
 		if m.bases[i] != r.bases[i] {
 			return false
 		}
+	}
+	if start, err := readStart(r.fs, r.dir); err != nil || start > m.start {
+		return false
 	}
 	size, err := r.fs.Stat(path.Join(r.dir, baseName(r.bases[len(r.bases)-1])+logSuffix))
 	return err == nil && size == m.size

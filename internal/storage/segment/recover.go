@@ -239,6 +239,10 @@ func (r *recovery) begin() error {
 			known = max(known, m.end)
 		}
 	}
+	if known > r.end && len(r.list) > 0 && r.l.cfg.Load().Strict {
+		return kafka.Hide(kafka.KafkaStorageError, fmt.Errorf("%w: %s ends at offset %d, but begins at %d (put the folder back from a backup)",
+			errShort, r.dir, r.end, known))
+	}
 	if known > r.end || len(r.list) == 0 && known > 0 {
 		if err := r.restart(known); err != nil {
 			return err

@@ -187,6 +187,39 @@ func TestStrictLogs(t *testing.T) {
 	}
 }
 
+// TestStrictLogBeforeItsStart: a strict log that ends before where it begins is
+// refused, and nothing of it is thrown away.
+func TestStrictLogBeforeItsStart(t *testing.T) {
+	meta := kafka.TopicPartition{Topic: "__kaasd_metadata"}
+	o := testOptions(vfs.Memory(), "/data")
+	c := plain()
+	c.Strict, c.Flush = true, storage.FlushAlways
+	s := openStore(t, o)
+	l, err := s.Open(meta, kafka.TopicID{}, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	appendBatch(t, l, batch(1, noon.UnixMilli(), "value"))
+	s.work.Wait()
+	if err := vfs.WriteFile(o.FS, "/data/__kaasd_metadata-0/"+startFile, encodeStart(meta, 7)); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		kill(s)
+		s = openStore(t, o)
+		if l, err = s.Open(meta, kafka.TopicID{}, c); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := l.Read(storage.Read{MaxBytes: 1 << 20}); err == nil || !strings.Contains(err.Error(), "ends at offset 1, but begins at 7") {
+			t.Errorf("got %v", err)
+		}
+	}
+	kill(s)
+	if size, err := o.FS.Stat("/data/__kaasd_metadata-0/00000000000000000000.log"); err != nil || size == 0 {
+		t.Errorf("%d bytes are left, %v", size, err)
+	}
+}
+
 // TestMissingSegment: a gap is told and does not keep the broker down; readers
 // go on behind it.
 func TestMissingSegment(t *testing.T) {

@@ -58,6 +58,31 @@ func TestDeleteRecords(t *testing.T) {
 	})
 }
 
+// TestDeleteRecordsBehindCheckpoint: a start that was moved after the last
+// checkpoint is what a kill leaves, also before the log is used.
+func TestDeleteRecordsBehindCheckpoint(t *testing.T) {
+	o := killed(t)
+	s := openStore(t, o)
+	l := openLog(t, s, small())
+	if err := l.sync(true); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.checkpoint(); err != nil {
+		t.Fatal(err)
+	}
+	start := l.segments()[0].next.Load() - 1 // no file goes
+	if _, err := l.DeleteRecords(start); err != nil {
+		t.Fatal(err)
+	}
+	kill(s)
+	s = openStore(t, o)
+	l = openLog(t, s, small())
+	if got := l.Offsets().Start; got != start {
+		t.Errorf("the log begins at %d, not at %d", got, start)
+	}
+	stop(t, s)
+}
+
 func TestRetention(t *testing.T) {
 	tests := map[string]struct {
 		change func(*storage.Config)
