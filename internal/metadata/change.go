@@ -1,6 +1,7 @@
 package metadata
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -154,39 +155,31 @@ func (m *Image) known(id kafka.TopicID) (*Topic, error) {
 	return nil, kafka.Errorf(kafka.UnknownTopicID, "this broker has no topic with the id %s", id)
 }
 
-// decode reads a change back. known is false for a kind of another version.
-func decode(kind string, value []byte) (c Change, known bool, err error) {
-	switch kind {
-	case TopicCreated{}.kind():
-		c, err = decodeAs[TopicCreated](value)
-	case TopicDeleted{}.kind():
-		c, err = decodeAs[TopicDeleted](value)
-	case PartitionsAdded{}.kind():
-		c, err = decodeAs[PartitionsAdded](value)
-	case TopicConfigsSet{}.kind():
-		c, err = decodeAs[TopicConfigsSet](value)
-	case BrokerConfigsSet{}.kind():
-		c, err = decodeAs[BrokerConfigsSet](value)
-	case ProducerIDsReserved{}.kind():
-		c, err = decodeAs[ProducerIDsReserved](value)
-	case ScramCredentialSet{}.kind():
-		c, err = decodeAs[ScramCredentialSet](value)
-	case ScramCredentialRemoved{}.kind():
-		c, err = decodeAs[ScramCredentialRemoved](value)
-	case ACLCreated{}.kind():
-		c, err = decodeAs[ACLCreated](value)
-	case ACLDeleted{}.kind():
-		c, err = decodeAs[ACLDeleted](value)
-	case QuotaSet{}.kind():
-		c, err = decodeAs[QuotaSet](value)
-	default:
-		return nil, false, nil
-	}
-	return c, true, err
+// kinds reads the changes of each kind back.
+var kinds = map[string]func(value []byte) (c Change, whole bool, err error){
+	imageBegan{}.kind():             decodeAs[imageBegan],
+	TopicCreated{}.kind():           decodeAs[TopicCreated],
+	TopicDeleted{}.kind():           decodeAs[TopicDeleted],
+	PartitionsAdded{}.kind():        decodeAs[PartitionsAdded],
+	TopicConfigsSet{}.kind():        decodeAs[TopicConfigsSet],
+	BrokerConfigsSet{}.kind():       decodeAs[BrokerConfigsSet],
+	ProducerIDsReserved{}.kind():    decodeAs[ProducerIDsReserved],
+	ScramCredentialSet{}.kind():     decodeAs[ScramCredentialSet],
+	ScramCredentialRemoved{}.kind(): decodeAs[ScramCredentialRemoved],
+	ACLCreated{}.kind():             decodeAs[ACLCreated],
+	ACLDeleted{}.kind():             decodeAs[ACLDeleted],
+	QuotaSet{}.kind():               decodeAs[QuotaSet],
 }
 
-func decodeAs[C Change](value []byte) (Change, error) {
-	var c C
-	err := json.Unmarshal(value, &c)
-	return c, err
+// decodeAs reads a change. It is not whole when it has fields of a later
+// version, which are left out.
+func decodeAs[C Change](value []byte) (c Change, whole bool, err error) {
+	var exact, known C
+	d := json.NewDecoder(bytes.NewReader(value))
+	d.DisallowUnknownFields()
+	if d.Decode(&exact) == nil && d.InputOffset() == int64(len(value)) {
+		return exact, true, nil
+	}
+	err = json.Unmarshal(value, &known)
+	return known, false, err
 }

@@ -30,6 +30,40 @@
 // opened; a known kind that cannot be decoded or does not fit ends the start
 // with its offset, because a guess here would resurrect or lose a topic.
 //
+// # Rewrites
+//
+// The log would hold every change for ever. When a start must read more than twice
+// what the last image takes and half a MiB (rewrite.go), the image is written behind
+// the log's end, and then the log's start is moved there, which lets go of the
+// segments before it:
+//
+//	| changes ... | ImageBegan, the whole image as changes | changes ... |
+//	^ start: before                                        ^ end
+//	              ^ start: after
+//
+// ImageBegan says that what came before does not count. It and its image are one
+// batch, so that of an image all is there or nothing: a crash before the sync
+// leaves the log as it was, one before the start is moved leaves both, and
+// reading both leads to the same. The batch is as large as the image, 100 to 250
+// bytes for most topics and quotas, and takes a few times that in memory while it is
+// written.
+//
+// A rewrite is done by the commit that makes the log too large, once it is visible
+// and before it returns, or by a start that finds it so. It takes the turn: with
+// 10,000 topics and as many quotas that is below 0.1 s, once in as many changes. One
+// that fails is put off until the log is twice as large; no commit is in doubt then.
+//
+// A log that does not begin at 0 must begin with an image, or the start ends: its
+// head is missing. A log that holds what only a newer version can write, kinds or
+// fields, is not rewritten: what is skipped may be about things that are gone, and
+// only its own version can tell. Behind an image that such a version has written,
+// it is again.
+//
+// The version before there were images skips ImageBegan and reads what follows it
+// as plain changes: the same image where the start was moved; where it was not,
+// which only a failure between the two leaves, an error (a topic exists already) or,
+// without topics, the same values a second time.
+//
 // The configs that topics and brokers have (Kafka's names, types, defaults,
 // limits) are one table, in config.go. A topic's settings are parsed once,
 // when its image is made, and not on the way of a record.

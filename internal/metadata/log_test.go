@@ -17,11 +17,13 @@ type memoryLog struct {
 	storage.Log // what the store must not call
 
 	mu       sync.Mutex
-	bytes    []byte
+	bytes    []byte // from start on
+	start    int64
 	end      int64
 	synced   int64
 	noAppend error
 	noSync   error
+	noMove   error
 }
 
 func (l *memoryLog) Append(b record.Batch, _ time.Time) (storage.Appended, error) {
@@ -38,22 +40,42 @@ func (l *memoryLog) Append(b record.Batch, _ time.Time) (storage.Appended, error
 }
 
 func (l *memoryLog) Wait(ctx context.Context, offset int64) error {
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.noSync != nil {
+	switch {
+	case offset <= l.synced:
+		return nil
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case l.noSync != nil:
 		return l.noSync
 	}
-	l.synced = max(l.synced, offset)
+	l.synced = offset
 	return nil
 }
 
 func (l *memoryLog) Offsets() storage.Offsets {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return storage.Offsets{HighWatermark: l.synced, LastStable: l.synced, End: l.end, Epoch: 1}
+	return storage.Offsets{Start: l.start, HighWatermark: l.synced, LastStable: l.synced, End: l.end, Epoch: 1}
+}
+
+// DeleteRecords forgets whole batches.
+func (l *memoryLog) DeleteRecords(offset int64) (int64, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.noMove != nil {
+		return -1, l.noMove
+	}
+	for {
+		b, rest, err := record.Next(l.bytes)
+		if err != nil || b.NextOffset() > offset {
+			break
+		}
+		l.bytes = rest
+	}
+	l.start = max(l.start, offset)
+	return l.start, nil
 }
 
 // Read gives one batch at a time, so that replay is put together from parts.

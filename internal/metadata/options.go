@@ -19,12 +19,13 @@ var LogPartition = kafka.TopicPartition{Topic: "__kaasd_metadata", Partition: 0}
 // LogID is the topic id of the metadata log, the same in every folder.
 var LogID = kafka.TopicID{15: 1}
 
-// LogConfig is how the metadata log is run: everything is kept, and synced
-// before it counts.
+// LogConfig is how the metadata log is run: nothing expires in it, and it is
+// synced before it counts. Segments are small, because only whole ones are given
+// back after a rewrite.
 func LogConfig() storage.Config {
 	return storage.Config{
 		Flush:              storage.FlushAlways,
-		SegmentBytes:       64 << 20,
+		SegmentBytes:       2 << 20,
 		SegmentAge:         -1,
 		IndexIntervalBytes: 64 << 10,
 		RetentionAge:       -1,

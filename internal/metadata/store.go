@@ -25,8 +25,11 @@ type Store struct {
 	logger *zap.Logger
 	image  atomic.Pointer[Image]
 
-	turn   chan struct{} // holds one token; who has it may commit
-	broken error         // under turn: why nothing can be committed any more
+	turn    chan struct{} // holds one token; who has it may commit
+	broken  error         // under turn, as what follows: why nothing can be committed any more
+	weight  int64         // of what a start reads of the log
+	limit   int64         // the weight that the log is rewritten at
+	foreign int           // changes in the log that this version cannot write again: it is not rewritten
 
 	mu          sync.Mutex
 	subscribers []func(old, new *Image)
@@ -46,6 +49,7 @@ func Open(ctx context.Context, log storage.Log, o Options, logger *zap.Logger, r
 		return nil, fmt.Errorf("read the metadata log: %w", err)
 	}
 	s.image.Store(image)
+	s.shrink(ctx)
 	s.turn <- struct{}{}
 	s.register(reg)
 	return s, nil
@@ -99,6 +103,7 @@ func (s *Store) Update(ctx context.Context, plan func(*Draft) error) (*Image, er
 	}
 	next := d.done()
 	s.publish(old, next)
+	s.shrink(ctx)
 	return next, nil
 }
 
@@ -110,14 +115,9 @@ func (s *Store) write(ctx context.Context, changes []Change) error {
 	if s.broken != nil {
 		return kafka.Hide(kafka.KafkaStorageError, s.broken)
 	}
-	now := time.Now()
-	batch, err := encode(changes, now)
+	at, err := s.append(ctx, changes)
 	if err != nil {
 		return err
-	}
-	at, err := s.log.Append(batch, now)
-	if err != nil {
-		return kafka.Hide(kafka.KafkaStorageError, fmt.Errorf("append to the metadata log: %w", err))
 	}
 	// From here on the batch may be on disk, so that a caller who goes away
 	// may no longer end the wait: what the restart would read must be
@@ -130,16 +130,45 @@ func (s *Store) write(ctx context.Context, changes []Change) error {
 	return nil
 }
 
-func encode(changes []Change, now time.Time) (record.Batch, error) {
+// append writes the changes as one batch. What is before it must be synced: of two
+// batches that are not, a power cut may take the first alone, and no start gets past
+// the hole.
+func (s *Store) append(ctx context.Context, changes []Change) (storage.Appended, error) {
+	if err := s.log.Wait(ctx, s.log.Offsets().End); err != nil {
+		return storage.Appended{}, kafka.Hide(kafka.KafkaStorageError, fmt.Errorf("sync the metadata log: %w", err))
+	}
+	now := time.Now()
+	batch, weight, err := encode(changes, now)
+	if err != nil {
+		return storage.Appended{}, err
+	}
+	at, err := s.log.Append(batch, now)
+	if err != nil {
+		return at, kafka.Hide(kafka.KafkaStorageError, fmt.Errorf("append to the metadata log: %w", err))
+	}
+	s.weight += weight
+	return at, nil
+}
+
+// maxBatch is how large a batch may become, in bytes: the format ends at twice
+// that.
+const maxBatch = 1 << 30
+
+// encode makes the batch of some changes, and says what it weighs.
+func encode(changes []Change, now time.Time) (batch record.Batch, weight int64, err error) {
 	b := record.NewBuilder(record.None)
 	for _, c := range changes {
+		key := []byte(c.kind())
 		value, err := json.Marshal(c)
 		if err != nil {
-			return nil, fmt.Errorf("encode a %s: %w", c.kind(), err)
+			return nil, 0, fmt.Errorf("encode a %s: %w", key, err)
 		}
-		b.Add(now.UnixMilli(), []byte(c.kind()), value)
+		if weight += weigh(key, value); weight > maxBatch {
+			return nil, 0, fmt.Errorf("%d changes are too large for one batch of %d bytes", len(changes), maxBatch)
+		}
+		b.Add(now.UnixMilli(), key, value)
 	}
-	return b.Batch(), nil
+	return b.Batch(), weight, nil
 }
 
 func (s *Store) publish(old, next *Image) {
