@@ -27,6 +27,7 @@ func NullArray[T any, P Walker[T]](c *Cursor, name, kind string, since int16, v 
 		c.putCount(len(*v), *v == nil, since)
 		for i := range *v {
 			walk(c, P(&(*v)[i]))
+			c.mayCut()
 		}
 	case decoding:
 		decodeArray[T, P](c, name, kind, since, v, about)

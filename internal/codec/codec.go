@@ -35,21 +35,36 @@ func Encode(to []byte, version int16, flexible bool, m Message) ([]byte, error) 
 // ApiVersions, whose header never has tags. The frame owns the records'
 // sources, which are released at once on an error.
 func EncodeResponse(correlationID int32, version int16, flexible, headerFlexible bool, m Message) (*Frame, error) {
+	return encodeAnswer(answer{ResponseHeader{correlationID}, headerFlexible, version, flexible, m}, 0)
+}
+
+// EncodeResponseInPieces is EncodeResponse for an answer without sources of records,
+// that may be long: one of more than 256 KiB is encoded when the frame is written, of
+// which some 64 KiB are in memory at a time. Until the frame is released m must not
+// change.
+func EncodeResponseInPieces(correlationID int32, version int16, flexible, headerFlexible bool, m Message) (*Frame, error) {
+	return encodeAnswer(answer{ResponseHeader{correlationID}, headerFlexible, version, flexible, m}, wholeBytes)
+}
+
+// encodeAnswer makes the frame of an answer, of which bytes above so many are only
+// counted; 0: all are there.
+func encodeAnswer(a answer, whole int) (*Frame, error) {
 	f := frames.Get().(*Frame)
-	c := newCursor(encoding, headerVersion(headerFlexible, 0), false)
+	c := newCursor(encoding, 0, false)
 	defer c.free()
-	c.buf, c.parts = append(f.head[:0], 0, 0, 0, 0), f.parts[:0]
-	c.response.CorrelationID = correlationID
-	walk(c, &c.response)
-	c.Version, c.flexible = version, flexible
-	walk(c, m)
+	c.buf, c.parts, c.pieces = f.head[:0], f.parts[:0], pieces{most: whole}
+	f.answer = a
+	c.walkAnswer(&f.answer)
 	f.head, f.parts = c.buf, c.parts
-	f.size = len(f.head)
+	f.size = c.pieces.gone + len(f.head)
 	for _, p := range f.parts {
 		f.size += p.source.Size()
 	}
-	err := c.seal(f.size)
-	if err != nil {
+	if f.inPieces = c.pieces.gone > 0; !f.inPieces {
+		f.answer = answer{}
+		c.putSize(f.head, f.size)
+	}
+	if err := c.failure(); err != nil {
 		f.Release()
 		return nil, err
 	}
@@ -68,17 +83,17 @@ func EncodeRequest(h RequestHeader, flexible bool, m Message) ([]byte, error) {
 	if len(c.parts) > 0 {
 		return nil, fmt.Errorf("encode %s request: its records are not bytes", h.Key)
 	}
-	if err := c.seal(len(c.buf)); err != nil {
+	c.putSize(c.buf, len(c.buf))
+	if err := c.failure(); err != nil {
 		return nil, fmt.Errorf("encode %s request: %w", h.Key, err)
 	}
 	return c.buf, nil
 }
 
-// seal writes the size prefix of a frame of size bytes.
-func (c *Cursor) seal(size int) error {
+// putSize writes the prefix of a frame of size bytes.
+func (c *Cursor) putSize(head []byte, size int) {
 	if size > math.MaxInt32 {
 		c.fail(0, "size", "frame of %d bytes is longer than its prefix can say", size)
 	}
-	binary.BigEndian.PutUint32(c.buf, uint32(size-4))
-	return c.failure()
+	binary.BigEndian.PutUint32(head, uint32(size-sizeBytes))
 }

@@ -41,6 +41,7 @@ type Cursor struct {
 	err    *Error
 	tags   tagSection
 	parts  []part // encoding: records that are streamed
+	pieces pieces // encoding: how it is cut
 	trace  *trace
 	schema *schema
 	batch  []byte // shaping: what goes into records fields

@@ -6,7 +6,8 @@
 // Cursor it is given decides what the walk does:
 //
 //	decode    bytes become fields; with a trace also the tree of kaasd wire
-//	encode    fields become bytes, with record ranges kept as sources
+//	encode    fields become bytes, with record ranges kept as sources; an answer of
+//	          more than 256 KiB only as it is written, 64 KiB at a time
 //	shape     one element in every array: the smallest instance, the schema
 //
 // What the engine promises of bytes from outside:

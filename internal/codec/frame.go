@@ -14,6 +14,9 @@ type Frame struct {
 	head  []byte
 	parts []part
 	size  int
+
+	answer   answer // where it is encoded in pieces
+	inPieces bool
 }
 
 // part is a source that belongs before head[at:].
@@ -29,13 +32,16 @@ func (f *Frame) Size() int { return f.size }
 
 // Head is the encoded bytes without the records that come from sources, up to
 // the first of which offsets in it are those of the frame. It may be changed
-// until the frame is written.
+// until the frame is written. A frame in pieces has none.
 func (f *Frame) Head() []byte { return f.head }
 
 // WriteTo writes the frame: one Write for each run of bytes between the
 // sources. A source that gives fewer or more bytes than it said is an error,
 // and w is then beyond use.
 func (f *Frame) WriteTo(w io.Writer) (int64, error) {
+	if f.inPieces {
+		return f.writePieces(w)
+	}
 	var total int64
 	from := 0
 	for _, p := range f.parts {
@@ -69,6 +75,7 @@ func (f *Frame) Release() {
 		f.parts[i] = part{}
 	}
 	f.parts, f.head, f.size = f.parts[:0], f.head[:0], 0
+	f.answer, f.inPieces = answer{}, false
 	if cap(f.head) <= maxPooled {
 		frames.Put(f)
 	}

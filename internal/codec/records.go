@@ -47,6 +47,9 @@ func (c *Cursor) records(name string, r *Records, size int, about string) {
 		c.putLength(size, 4)
 		c.buf = append(c.buf, r.Bytes...)
 		if r.Source != nil {
+			if c.pieces.most > 0 {
+				c.fail(len(c.buf), name, "a source of records in an answer that may be cut")
+			}
 			c.parts = append(c.parts, part{at: len(c.buf), source: r.Source})
 		}
 	case decoding:

@@ -83,6 +83,7 @@ func (c *Cursor) beginTag(number uint32) {
 		c.tags.opened, c.tags.at = true, len(c.buf)
 		c.buf = append(c.buf, 0)
 	}
+	c.pieces.tags++
 	c.buf[c.tags.at]++
 	c.buf = binary.AppendUvarint(c.buf, uint64(number))
 	c.tags.sizeAt = len(c.buf)
@@ -92,6 +93,7 @@ func (c *Cursor) beginTag(number uint32) {
 // patchSize writes the size of the open tag, and moves the tag when the size
 // takes more than the byte left for it.
 func (c *Cursor) patchSize() {
+	c.pieces.tags--
 	at := c.tags.sizeAt
 	size := len(c.buf) - at - 1
 	if size < 0x80 {

@@ -122,7 +122,7 @@ func (c *Cursor) Bytes(name string, v *[]byte, about string) {
 	switch c.mode {
 	case encoding:
 		c.putLength(len(*v), 4)
-		c.buf = append(c.buf, *v...)
+		c.putBytes(*v)
 	case decoding:
 		at := c.off
 		n := c.length(name, 4)

@@ -147,8 +147,11 @@ func (c *call) encode(m codec.Message) error {
 	if t, ok := m.(throttled); ok && c.throttle.Muted() {
 		t.SetThrottle(c.throttle.Millis())
 	}
-	v := c.header.Version
-	f, err := codec.EncodeResponse(c.header.CorrelationID, v, c.route.IsFlexible(v), c.route.FlexibleResponseHeader(v), m)
+	v, encode := c.header.Version, codec.EncodeResponseInPieces
+	if c.header.Key == kafka.KeyFetch { // it holds records, and is settled
+		encode = codec.EncodeResponse
+	}
+	f, err := encode(c.header.CorrelationID, v, c.route.IsFlexible(v), c.route.FlexibleResponseHeader(v), m)
 	if err != nil {
 		return fmt.Errorf("encode the answer: %w", err)
 	}
