@@ -218,8 +218,9 @@ func (c *conn) abort(why error) {
 }
 
 // dismissTime is how long the answer in flight may take of a connection that is
-// closed for who it belongs to.
-const dismissTime = 900 * time.Millisecond
+// closed for who it belongs to: within a second of the change, which is known some
+// 200 ms after a file was written.
+const dismissTime = 700 * time.Millisecond
 
 // dismiss ends the connection: at once where it works on no answer, else after
 // that, and after what waits for commits.
