@@ -100,11 +100,16 @@ func (c *call) allow(op kafka.Operation, r kafka.Resource) error {
 }
 
 // tellDenied tells the operator as whom somebody was refused what, of each
-// principal, operation and resource once in 10 s: the client is not told its name.
+// principal, operation and resource once in 10 s, and of each principal so many
+// (server.Repeats): the client is not told its name. One request may ask for a million
+// resources.
 func (c *call) tellDenied(op kafka.Operation, r kafka.Resource) {
-	const message = "denied"
+	who := c.principal().Name
+	if c.h.denials.Full(who, c.now) {
+		return
+	}
 	resource := kafka.Label(r.String())
-	suppressed, ok := c.h.denials.Allow(message, fmt.Sprint(c.principal(), op, resource), c.now)
+	suppressed, ok := c.h.denials.Allow(who, op.String()+" "+resource, c.now)
 	if !ok {
 		return
 	}
@@ -112,7 +117,7 @@ func (c *call) tellDenied(op kafka.Operation, r kafka.Resource) {
 	if suppressed > 0 {
 		fields = append(fields, zap.Int("suppressed", suppressed))
 	}
-	c.h.log.Info(message, fields...)
+	c.h.log.Info("denied", fields...)
 }
 
 // denied is the code that tells of a missing permission.

@@ -1,18 +1,21 @@
 package handlers
 
 import (
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"go.uber.org/zap"
 
 	"kaasd/internal/codec/message"
 	"kaasd/internal/kafka"
 )
 
 // Who is refused something is told by the name that the broker knows: each
-// operation on each resource once in 10 s.
+// operation on each resource once in 10 s, and how often else it was refused
+// something meanwhile.
 func TestDenialsAreTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, withACLs)
@@ -38,11 +41,30 @@ func TestDenialsAreTold(t *testing.T) {
 			return map[string]any{"principal": "User:alice", "operation": "WRITE", "resource": resource, "api": "Produce"}
 		}
 		again := line("TOPIC:orders")
-		again["suppressed"] = int64(2)
+		again["suppressed"] = int64(4)
 		if diff := cmp.Diff([]map[string]any{line("TOPIC:orders"), line("TOPIC:refunds"), again}, got); diff != "" {
 			t.Errorf("what is told (-want +got):\n%s", diff)
 		}
 	})
+}
+
+// TestDenialsOfOneDoNotHideAnothers: who asks for very many things that are refused
+// silences the lines about himself alone.
+func TestDenialsOfOneDoNotHideAnothers(t *testing.T) {
+	r := newRig(t, withACLs)
+	asked := &message.MetadataRequest{}
+	for i := range 2000 {
+		asked.Topics = append(asked.Topics, message.MetadataRequestTopic{Name: ptr(fmt.Sprint("topic", i))})
+	}
+	r.connectAs("alice").ask(kafka.KeyMetadata, 9, asked)
+	r.connect(plainListener).ask(kafka.KeyProduce, 9, produceTo("orders", kafka.TopicID{}, 0, 1, batch("a")))
+	lines := r.lines.FilterMessage("denied")
+	if of := lines.FilterField(zap.Stringer("principal", kafka.Anonymous)).Len(); of != 1 {
+		t.Errorf("got %d lines about the other one, want one", of)
+	}
+	if n := lines.Len(); n < 2 || n > 100 {
+		t.Errorf("got %d lines, want some of alice and one of the other", n)
+	}
 }
 
 // TestWhoMayWriteIsNotDenied: producers without duplicates who may write to a topic

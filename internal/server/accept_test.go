@@ -174,27 +174,3 @@ func TestPanicsEndOneConnection(t *testing.T) {
 		})
 	}
 }
-
-func TestRepeats(t *testing.T) {
-	var r Repeats
-	now := time.Unix(0, 0)
-	step := func(after time.Duration, host string, suppressed int, ok bool) {
-		t.Helper()
-		now = now.Add(after)
-		if gotSuppressed, got := r.Allow("m", host, now); got != ok || gotSuppressed != suppressed {
-			t.Errorf("%v %s: got %d, %v, want %d, %v", now.UTC(), host, gotSuppressed, got, suppressed, ok)
-		}
-	}
-	step(0, "a", 0, true)
-	step(time.Second, "a", 0, false)
-	step(time.Second, "a", 0, false)
-	step(time.Second, "b", 0, true)
-	step(7*time.Second, "a", 2, true)
-	for i := range 2 * maxRepeats {
-		r.Allow("m", string(rune(i)), now)
-	}
-	if len(r.seen) > maxRepeats {
-		t.Errorf("got %d hosts remembered, want at most %d", len(r.seen), maxRepeats)
-	}
-	step(repeatEvery, "c", 0, true)
-}
