@@ -10,21 +10,23 @@ import (
 // Re-authentication (KIP-368): where log-ins have an end, the client is told how
 // long its own lasts, and logs in again on the same connection before that is
 // over, by the same mechanism and as the same user. Once it is over, every other
-// request ends the connection. There is one new log-in a second at the most.
+// request ends the connection. A new log-in may begin a second after the last new
+// one did, and the first of them at any time.
 const soonestRenewal = time.Second
 
 // mayRenew says whether a new handshake is in order.
 func (s *session) mayRenew(version int16, now time.Time) bool {
 	l := s.login.Load()
-	return s.h.SessionLifetime > 0 && l != nil && l.sasl && version > 0 && now.Sub(l.at) >= soonestRenewal
+	return s.h.SessionLifetime > 0 && l != nil && l.sasl && version > 0 && now.Sub(s.renewed) >= soonestRenewal
 }
 
 // renew begins a new log-in on a connection that has one.
-func (s *session) renew(mechanism string) error {
-	if mechanism != s.sasl.mechanism {
+func (c *call) renew(mechanism string) error {
+	if mechanism != c.sasl.mechanism {
 		return errOtherMechanism
 	}
-	return s.begin(mechanism)
+	c.renewed = c.now
+	return c.begin(mechanism)
 }
 
 var errOtherMechanism = kafka.Errorf(kafka.IllegalSASLState, "a new log-in on a connection must be by the mechanism of the first one")

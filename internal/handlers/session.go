@@ -17,14 +17,15 @@ import (
 // being served. Its methods are called one at a time; only LoggedIn may look at
 // the login from elsewhere, and Sent may come beside a later request.
 type session struct {
-	h     *Handlers
-	conn  server.Conn
-	host  string                // of the peer, as ACLs name it
-	login atomic.Pointer[login] // nil: not logged in
-	sasl  saslExchange
-	badge *badge // what the client's certificate says; nil: there is none, or it does not count
-	met   bool   // a frame has come
-	call  call   // the one in service
+	h       *Handlers
+	conn    server.Conn
+	host    string                // of the peer, as ACLs name it
+	login   atomic.Pointer[login] // nil: not logged in
+	sasl    saslExchange
+	renewed time.Time // when the last new log-in began
+	badge   *badge    // what the client's certificate says; nil: there is none, or it does not count
+	met     bool      // a frame has come
+	call    call      // the one in service
 
 	client   *quota.Client // of clientID
 	clientID string
