@@ -17,7 +17,9 @@
 // by their library. Passwords are compared by bcrypt, one at a time, and whoever
 // fails too often is held back; the pages of probes need none. A reload lets nobody
 // in whom the file kept out, and a start from a file that keeps nobody out warns.
-// Every answer has strict headers, and what other sites' pages send is refused.
+// Every answer of ours has strict headers, and what other sites' pages send is refused.
+// What net/http does not take for a request it refuses itself, without those headers:
+// 400, 417, 431, 501, 505, and plain HTTP on a TLS port.
 //
 // A lobby bounds the connections: one more than there may be takes the place of one
 // of the address that has most. TLS handshakes calculate on half of the processors.

@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -552,6 +553,35 @@ func TestStrictHeaders(t *testing.T) {
 		if r.Header.Get("Server") != "" || r.Header.Get("Set-Cookie") != "" {
 			t.Errorf("%s says too much: %v", target, r.Header)
 		}
+	}
+}
+
+// OPTIONS *, which names no page, is answered as if it named one that is not there.
+func TestOptionsOfEverything(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		gate *Gate
+		want int
+	}{
+		{"open", nil, 404},
+		{"behind passwords", mustOpen(t, gateFile(t, "basic_auth_users:\n"+hashed(t, "u", "secret")), zap.NewNop()), 401},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			request := &http.Request{Method: "OPTIONS", Header: http.Header{}, URL: &url.URL{Scheme: "http", Host: serving(t, c.gate), Opaque: "*"}}
+			r, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(request)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Body.Close()
+			if r.StatusCode != c.want {
+				t.Errorf("got %d, want %d", r.StatusCode, c.want)
+			}
+			for name, want := range strict {
+				if got := r.Header.Get(name); got != want {
+					t.Errorf("%s is %q", name, got)
+				}
+			}
+		})
 	}
 }
 

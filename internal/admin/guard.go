@@ -15,7 +15,7 @@ import (
 	"go.uber.org/zap"
 )
 
-// strict are the headers of every answer. No page needs anything from elsewhere,
+// strict are the headers of every answer of ours. No page needs anything from elsewhere,
 // or may stand in somebody else's.
 var strict = map[string]string{
 	"Cache-Control":                "no-store",

@@ -149,6 +149,8 @@ func (s *Server) receiver() *http.Server {
 		ConnContext:       greet,
 		ConnState:         s.listener.moved,
 		ErrorLog:          zap.NewStdLog(s.log.WithOptions(zap.IncreaseLevel(zap.ErrorLevel))),
+
+		DisableGeneralOptionsHandler: true, // which answers OPTIONS * without our headers, before the Gate
 	}
 }
 
