@@ -18,6 +18,8 @@
 //     log-in (unknown authType, keys of the wrong length) keeps its quotas.
 //   - One swap: log-ins and quotas change together, and a reload is reported
 //     done after every subscriber has taken it.
+//   - Edits of one folder wait for each other, so that none undoes another. Who
+//     writes without that lock is noticed until the moment of the renaming.
 //   - No password, key or salt is in an error, a log line or a metric.
 //
 // One lock, Store.mu, covers a whole reload, so that there is one read at a

@@ -21,7 +21,8 @@ var ErrNoFile = errors.New("there is no such credentials file")
 // Edit changes the file in one step: it appears under its name whole, with
 // the mode and owner it had, or stays as it was. A file behind a symbolic link
 // is changed where it is. With create, a file that is missing is made,
-// readable by its owner only.
+// readable by its owner only. Edits wait for each other, for up to 5 s; what
+// others write meanwhile stays, and is an error here.
 func Edit(path string, create bool, change func(*Document) error) error {
 	for _, link := range watch.Links(path) {
 		if filepath.Base(link) == "..data" {
@@ -32,6 +33,19 @@ func Edit(path string, create bool, change func(*Document) error) error {
 	if err != nil {
 		return err
 	}
+	release, err := lockFolder(filepath.Dir(target))
+	if err != nil {
+		return err
+	}
+	defer release()
+	if now, err := resolve(path); err != nil || now != target { // a link was turned while this waited
+		return changedMeanwhile(path)
+	}
+	return editLocked(path, target, create, change)
+}
+
+// editLocked is the edit, once no other one is under way in the target's folder.
+func editLocked(path, target string, create bool, change func(*Document) error) error {
 	before, err := Read(target)
 	if errors.Is(err, fs.ErrNotExist) {
 		if !create {
@@ -104,12 +118,16 @@ func replace(path string, before, after []byte) (err error) {
 		return err
 	}
 	if now, err := Read(path); err != nil && !errors.Is(err, fs.ErrNotExist) || !bytes.Equal(now, before) {
-		return fmt.Errorf("%s was changed by someone else meanwhile, nothing is written (try again)", path)
+		return changedMeanwhile(path)
 	}
 	if err := os.Rename(temp.Name(), path); err != nil {
 		return err
 	}
 	return syncFolder(dir)
+}
+
+func changedMeanwhile(path string) error {
+	return fmt.Errorf("%s was changed by someone else meanwhile, nothing is written (try again)", path)
 }
 
 // inherit gives the new file the mode and the owner of the old one. A new
