@@ -10,6 +10,7 @@ var differencesOfKafka = []difference{
 	{"alter-values-connection-tiny", []int{0, 1}, "a rate of whole numbers that rounds to zero would shut the address out"},
 	{"configs-broker", []int{0, 1, 2, 3, 4, 6}, "properties of followers and thread pools are not here"},
 	{"configs-broker-faults", []int{1, 2, 4}, "a broker property that is not known is refused, not stored"},
+	{"configs-describe-faults", []int{10}, "what is named twice in a request is answered once"},
 	{"configs-topic-describe-all", []int{2}, "only what is honoured is listed"},
 	{"configs-topic-incremental", []int{4, 5, 6, 7, 9}, "logs are not compacted"},
 	{"scram-duplicate-two-mechanisms", []int{0, 1}, "both mechanisms of a user may be set at once, as KIP-554 says"},
@@ -20,6 +21,7 @@ var differencesOfKafka = []difference{
 // stories that it meets otherwise.
 var differencesOfUser = []difference{
 	{"alter-duplicate-op", []int{4}, "an unknown key is INVALID_CONFIG, and the first fault in order is the answer"},
+	{"configs-describe-faults", []int{10}, "what is named twice in a request is answered once"},
 	{"describe-filter-match", []int{0}, "the default user has no quota"},
 }
 

@@ -52,6 +52,9 @@ func (h *Handlers) checkBroker(name string, all bool) error {
 	if err != nil {
 		return kafka.Errorf(kafka.InvalidRequest, "broker id %q is not a number", name)
 	}
+	if self := strconv.Itoa(int(h.NodeID)); kafka.BrokerID(id) == h.NodeID && name != self {
+		return kafka.Errorf(kafka.InvalidRequest, "broker id %q is not written as it should be: %s", name, self)
+	}
 	if kafka.BrokerID(id) != h.NodeID {
 		return kafka.Errorf(kafka.InvalidRequest, "broker %d is not here: this is broker %d", id, h.NodeID)
 	}

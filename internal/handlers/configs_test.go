@@ -190,7 +190,7 @@ func TestDescribeConfigs(t *testing.T) {
 			[]string{"0 cleanup.policy=delete(5,7) retention.ms=1000(1,5)"}},
 		{"no keys", nil, []resource{{ResourceType: 2, ResourceName: "a", ConfigurationKeys: []string{}}}, []string{"0"}},
 		{"names", nil, []resource{{ResourceType: 2, ResourceName: "x"}, {ResourceType: 2, ResourceName: ""}, {ResourceType: 2, ResourceName: "a b"}, {ResourceType: 2, ResourceName: "x"}},
-			[]string{"3", "17", "17", "3"}},
+			[]string{"3", "17", "17"}},
 		{"other types", nil, []resource{{ResourceType: 0, ResourceName: "x"}, {ResourceType: 1, ResourceName: "x"}, {ResourceType: 3, ResourceName: "x"}, {ResourceType: 99, ResourceName: "x"}},
 			[]string{"42", "42", "42", "42"}},
 		{"loggers", nil, []resource{{ResourceType: 8, ResourceName: "1"}, {ResourceType: 8, ResourceName: "zzz"}, {ResourceType: 8, ResourceName: ""}}, []string{"0", "42", "42"}},

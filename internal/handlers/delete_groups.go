@@ -12,8 +12,12 @@ import (
 // What a client has words of its own for has no message, as in Kafka; a denial
 // says, from v3 on, what is not permitted.
 func (h *Handlers) deleteGroups(c *call, req *message.DeleteGroupsRequest) (*message.DeleteGroupsResponse, error) {
-	resp := &message.DeleteGroupsResponse{Results: make([]message.DeleteGroupsResponseResult, len(req.GroupsNames))}
-	for i, name := range req.GroupsNames {
+	groups, err := distinctNames(req.GroupsNames)
+	if err != nil {
+		return nil, err
+	}
+	resp := &message.DeleteGroupsResponse{Results: make([]message.DeleteGroupsResponseResult, len(groups))}
+	for i, name := range groups {
 		resp.Results[i] = c.deleteGroup(name)
 	}
 	return resp, nil

@@ -12,8 +12,14 @@ import (
 // Topics and brokers have configs, and the log has a level; groups and clients'
 // metrics are answered with none, because nothing of theirs can be altered here.
 func (h *Handlers) describeConfigs(c *call, req *message.DescribeConfigsRequest) (*message.DescribeConfigsResponse, error) {
+	resources, err := distinct(req.Resources, func(asked *message.DescribeConfigsResource) configResource {
+		return configResource{asked.ResourceType, asked.ResourceName}
+	})
+	if err != nil {
+		return nil, err
+	}
 	resp := &message.DescribeConfigsResponse{Results: []message.DescribeConfigsResponseResult{}}
-	for _, asked := range req.Resources {
+	for _, asked := range resources {
 		entries, err := c.configsOf(configResource{asked.ResourceType, asked.ResourceName})
 		message := text(err)
 		if err == nil {

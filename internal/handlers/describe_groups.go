@@ -10,8 +10,12 @@ import (
 // The assignor, and what members told and got, are there while a group is
 // stable. A group that is not there is Dead, which is an error from v6 on.
 func (h *Handlers) describeGroups(c *call, req *message.DescribeGroupsRequest) (*message.DescribeGroupsResponse, error) {
-	resp := &message.DescribeGroupsResponse{Groups: make([]message.DescribeGroupsResponseGroup, len(req.Groups))}
-	for i, name := range req.Groups {
+	groups, err := distinctNames(req.Groups)
+	if err != nil {
+		return nil, err
+	}
+	resp := &message.DescribeGroupsResponse{Groups: make([]message.DescribeGroupsResponseGroup, len(groups))}
+	for i, name := range groups {
 		resp.Groups[i] = c.describedGroup(name, req.IncludeAuthorizedOperations)
 	}
 	return resp, nil

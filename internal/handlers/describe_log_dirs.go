@@ -2,7 +2,6 @@ package handlers
 
 import (
 	"math"
-	"slices"
 
 	"kaasd/internal/codec/message"
 	"kaasd/internal/kafka"
@@ -18,6 +17,10 @@ func (h *Handlers) describeLogDirs(c *call, req *message.DescribeLogDirsRequest)
 		resp.ErrorCode = c.code(err)
 		return resp, nil
 	}
+	topics, err := sizedTopics.distinct(req.Topics)
+	if err != nil {
+		return nil, err
+	}
 	dir := message.DescribeLogDirsResponseResult{LogDir: h.LogDir, Topics: []message.DescribeLogDirsResponseTopic{}}
 	dir.TotalBytes, dir.UsableBytes, dir.ErrorCode = c.disk()
 	if req.Topics == nil {
@@ -25,7 +28,7 @@ func (h *Handlers) describeLogDirs(c *call, req *message.DescribeLogDirsRequest)
 			dir.Topics = append(dir.Topics, h.sizes(t, nil))
 		}
 	}
-	for _, asked := range req.Topics {
+	for _, asked := range topics {
 		if t, ok := c.image.Topic(asked.Topic); ok {
 			dir.Topics = append(dir.Topics, h.sizes(t, asked.Partitions))
 		}
@@ -34,14 +37,23 @@ func (h *Handlers) describeLogDirs(c *call, req *message.DescribeLogDirsRequest)
 	return resp, nil
 }
 
+// sizedTopics is how partitions with sizes are asked for.
+var sizedTopics = topicsOf[message.DescribeLogDirsTopic, int32, string]{
+	name:       func(t *message.DescribeLogDirsTopic) string { return t.Topic },
+	partitions: func(t *message.DescribeLogDirsTopic) *[]int32 { return &t.Partitions },
+	number:     itself,
+}
+
 // sizes are those of some partitions of a topic; nil is all.
 func (h *Handlers) sizes(t *metadata.Topic, only []int32) message.DescribeLogDirsResponseTopic {
 	topic := message.DescribeLogDirsResponseTopic{Name: t.Name, Partitions: []message.DescribeLogDirsResponsePartition{}}
-	for number := range t.Partitions {
-		if only != nil && !slices.Contains(only, number) {
-			continue
+	if only == nil {
+		for number := range t.Partitions {
+			only = append(only, number)
 		}
-		if log, err := h.logs.find(t, number); err == nil { // else it was deleted meanwhile
+	}
+	for _, number := range only {
+		if log, err := h.logs.find(t, number); err == nil { // else it is not there, or was deleted meanwhile
 			topic.Partitions = append(topic.Partitions, message.DescribeLogDirsResponsePartition{PartitionIndex: number, PartitionSize: log.Size()})
 		}
 	}

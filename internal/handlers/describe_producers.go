@@ -3,6 +3,7 @@ package handlers
 import (
 	"kaasd/internal/codec/message"
 	"kaasd/internal/kafka"
+	"kaasd/internal/metadata"
 )
 
 // DescribeProducers (key 61, KIP-664): v0, always flexible. Those are told that
@@ -10,12 +11,17 @@ import (
 // producer.id.expiration.ms. There are no transactions, so that no producer has
 // one open.
 func (h *Handlers) describeProducers(c *call, req *message.DescribeProducersRequest) (*message.DescribeProducersResponse, error) {
-	resp := &message.DescribeProducersResponse{Topics: make([]message.DescribeProducersResponseTopic, len(req.Topics))}
-	for i, asked := range req.Topics {
+	topics, err := producerTopics.distinct(req.Topics)
+	if err != nil {
+		return nil, err
+	}
+	resp := &message.DescribeProducersResponse{Topics: make([]message.DescribeProducersResponseTopic, len(topics))}
+	for i, asked := range topics {
 		out := &resp.Topics[i]
 		out.Name, out.Partitions = asked.Name, []message.DescribeProducersResponsePartition{}
+		t, unseen := c.topic(asked.Name, kafka.TopicID{}, false, kafka.OpRead)
 		for _, number := range asked.PartitionIndexes {
-			producers, err := c.producersOf(asked.Name, number)
+			producers, err := c.producersOf(t, number, unseen)
 			out.Partitions = append(out.Partitions, message.DescribeProducersResponsePartition{
 				PartitionIndex: number, ErrorCode: c.code(err), ErrorMessage: text(err), ActiveProducers: producers,
 			})
@@ -24,10 +30,18 @@ func (h *Handlers) describeProducers(c *call, req *message.DescribeProducersRequ
 	return resp, nil
 }
 
-func (c *call) producersOf(topic string, number int32) ([]message.DescribeProducersResponseProducer, error) {
-	t, err := c.topic(topic, kafka.TopicID{}, false, kafka.OpRead)
-	if err != nil {
-		return nil, err
+// producerTopics is how partitions with producers are asked for.
+var producerTopics = topicsOf[message.DescribeProducersTopic, int32, string]{
+	name:       func(t *message.DescribeProducersTopic) string { return t.Name },
+	partitions: func(t *message.DescribeProducersTopic) *[]int32 { return &t.PartitionIndexes },
+	number:     itself,
+}
+
+// producersOf are those of a partition of a topic, which the caller may see
+// unless there is an error.
+func (c *call) producersOf(t *metadata.Topic, number int32, unseen error) ([]message.DescribeProducersResponseProducer, error) {
+	if unseen != nil {
+		return nil, unseen
 	}
 	log, err := c.h.logs.find(t, number)
 	if err != nil {

@@ -19,6 +19,11 @@ const mostDescribed = 2000
 // Differs from Kafka: topics that the caller may not describe stand among the
 // others, not behind them.
 func (h *Handlers) describeTopicPartitions(c *call, req *message.DescribeTopicPartitionsRequest) (*message.DescribeTopicPartitionsResponse, error) {
+	topics, err := distinct(req.Topics, func(t *message.DescribeTopicPartitionsTopic) string { return t.Name })
+	if err != nil {
+		return nil, err
+	}
+	req.Topics = topics
 	resp := &message.DescribeTopicPartitionsResponse{Topics: []message.DescribeTopicPartitionsResponseTopic{}}
 	if err := checkCursor(req); err != nil {
 		for _, t := range req.Topics {
@@ -43,8 +48,8 @@ func checkCursor(req *message.DescribeTopicPartitionsRequest) error {
 	return nil
 }
 
-// namesFrom are the topics asked for that do not lie before the cursor, each
-// once and in order. No topics are all that the caller may describe.
+// namesFrom are the topics asked for that do not lie before the cursor, in
+// order. No topics are all that the caller may describe.
 func (c *call) namesFrom(req *message.DescribeTopicPartitionsRequest) []string {
 	var names []string
 	for _, t := range req.Topics {
@@ -58,7 +63,6 @@ func (c *call) namesFrom(req *message.DescribeTopicPartitionsRequest) []string {
 		}
 	}
 	slices.Sort(names)
-	names = slices.Compact(names)
 	if req.Cursor != nil {
 		first, _ := slices.BinarySearch(names, req.Cursor.TopicName)
 		names = names[first:]

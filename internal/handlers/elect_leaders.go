@@ -8,6 +8,10 @@ import (
 // ElectLeaders (key 43, KIP-183, KIP-460): v0-2, flexible from v2. Every
 // partition has the only leader it can have, so that no election is needed.
 func (h *Handlers) electLeaders(c *call, req *message.ElectLeadersRequest) (*message.ElectLeadersResponse, error) {
+	topics, err := electedTopics.distinct(req.TopicPartitions)
+	if err != nil {
+		return nil, err
+	}
 	resp := &message.ElectLeadersResponse{ReplicaElectionResults: []message.ElectLeadersResponseTopic{}}
 	refusal := c.mayElect(req)
 	resp.ErrorCode = c.code(refusal)
@@ -17,7 +21,7 @@ func (h *Handlers) electLeaders(c *call, req *message.ElectLeadersRequest) (*mes
 				message.ElectLeadersResponseTopic{Topic: t.Name, PartitionResult: []message.ElectLeadersResponsePartition{}})
 		}
 	}
-	for _, asked := range req.TopicPartitions {
+	for _, asked := range topics {
 		out := message.ElectLeadersResponseTopic{Topic: asked.Topic, PartitionResult: []message.ElectLeadersResponsePartition{}}
 		for _, number := range asked.Partitions {
 			err := refusal
@@ -29,6 +33,13 @@ func (h *Handlers) electLeaders(c *call, req *message.ElectLeadersRequest) (*mes
 		resp.ReplicaElectionResults = append(resp.ReplicaElectionResults, out)
 	}
 	return resp, nil
+}
+
+// electedTopics is how partitions to elect are asked for.
+var electedTopics = topicsOf[message.ElectLeadersTopic, int32, string]{
+	name:       func(t *message.ElectLeadersTopic) string { return t.Topic },
+	partitions: func(t *message.ElectLeadersTopic) *[]int32 { return &t.Partitions },
+	number:     itself,
 }
 
 func (c *call) mayElect(req *message.ElectLeadersRequest) error {

@@ -24,8 +24,12 @@ const (
 func (h *Handlers) findCoordinator(c *call, req *message.FindCoordinatorRequest) (*message.FindCoordinatorResponse, error) {
 	resp := &message.FindCoordinatorResponse{}
 	if c.header.Version >= 4 {
-		resp.Coordinators = make([]message.FindCoordinatorResponseCoordinator, len(req.CoordinatorKeys))
-		for i, key := range req.CoordinatorKeys {
+		keys, err := distinctNames(req.CoordinatorKeys)
+		if err != nil {
+			return nil, err
+		}
+		resp.Coordinators = make([]message.FindCoordinatorResponseCoordinator, len(keys))
+		for i, key := range keys {
 			resp.Coordinators[i] = c.coordinator(req.KeyType, key)
 		}
 		return resp, nil

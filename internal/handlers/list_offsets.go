@@ -32,10 +32,14 @@ var nothing = storage.TimeOffset{Offset: -1, Timestamp: -1, Epoch: -1}
 //
 // Differs from Kafka: a replica id is ignored.
 func (h *Handlers) listOffsets(c *call, req *message.ListOffsetsRequest) (*message.ListOffsetsResponse, error) {
-	resp := &message.ListOffsetsResponse{Topics: make([]message.ListOffsetsResponseTopic, len(req.Topics))}
 	twice := repeatedPartitions(req)
-	for i := range req.Topics {
-		asked, out := &req.Topics[i], &resp.Topics[i]
+	topics, err := listedTopics.distinct(req.Topics)
+	if err != nil {
+		return nil, err
+	}
+	resp := &message.ListOffsetsResponse{Topics: make([]message.ListOffsetsResponseTopic, len(topics))}
+	for i := range topics {
+		asked, out := &topics[i], &resp.Topics[i]
 		out.Name = asked.Name
 		out.Partitions = make([]message.ListOffsetsResponsePartition, len(asked.Partitions))
 		for j := range asked.Partitions {
@@ -54,6 +58,13 @@ func (h *Handlers) listOffsets(c *call, req *message.ListOffsetsRequest) (*messa
 		}
 	}
 	return resp, nil
+}
+
+// listedTopics is how partitions with offsets are asked for.
+var listedTopics = topicsOf[message.ListOffsetsTopic, message.ListOffsetsPartition, string]{
+	name:       func(t *message.ListOffsetsTopic) string { return t.Name },
+	partitions: func(t *message.ListOffsetsTopic) *[]message.ListOffsetsPartition { return &t.Partitions },
+	number:     func(p message.ListOffsetsPartition) int32 { return p.PartitionIndex },
 }
 
 // repeatedPartitions are the partitions that a request names more than once.

@@ -32,9 +32,13 @@ func (h *Handlers) metadata(c *call, req *message.MetadataRequest) (*message.Met
 	}
 	if req.Topics == nil || c.header.Version == 0 && len(req.Topics) == 0 {
 		resp.Topics = c.allTopics(req)
-	} else {
-		resp.Topics = c.askedTopics(req)
+		return resp, nil
 	}
+	topics, err := distinct(req.Topics, wordsOf)
+	if err != nil {
+		return nil, err
+	}
+	resp.Topics = c.askedTopics(topics, req)
 	return resp, nil
 }
 
@@ -74,21 +78,25 @@ func (c *call) allTopics(req *message.MetadataRequest) []message.MetadataRespons
 	return topics
 }
 
-// askedTopics answers each topic once, in the order asked.
-func (c *call) askedTopics(req *message.MetadataRequest) []message.MetadataResponseTopic {
-	if req.AllowAutoTopicCreation && c.image.Broker.AutoCreateTopics {
-		c.createMissing(req.Topics)
+// wordsOf is what counts of how a topic is named: its id, or else its name.
+func wordsOf(asked *message.MetadataRequestTopic) topicWords {
+	if asked.Name == nil || !asked.TopicID.IsZero() {
+		return topicWords{id: asked.TopicID}
 	}
-	topics := make([]message.MetadataResponseTopic, 0, len(req.Topics))
-	seen := make(map[string]bool, len(req.Topics))
-	for _, asked := range req.Topics {
-		if asked.Name == nil || !asked.TopicID.IsZero() {
-			topics = append(topics, c.topicByID(asked.TopicID, req))
-			continue
-		}
-		if !seen[*asked.Name] {
-			seen[*asked.Name] = true
-			topics = append(topics, c.topicByName(*asked.Name, req))
+	return topicWords{name: *asked.Name, named: true}
+}
+
+// askedTopics answers in the order asked.
+func (c *call) askedTopics(asked []message.MetadataRequestTopic, req *message.MetadataRequest) []message.MetadataResponseTopic {
+	if req.AllowAutoTopicCreation && c.image.Broker.AutoCreateTopics {
+		c.createMissing(asked)
+	}
+	topics := make([]message.MetadataResponseTopic, 0, len(asked))
+	for i := range asked {
+		if words := wordsOf(&asked[i]); words.named {
+			topics = append(topics, c.topicByName(words.name, req))
+		} else {
+			topics = append(topics, c.topicByID(words.id, req))
 		}
 	}
 	return topics

@@ -12,12 +12,16 @@ func (h *Handlers) offsetDelete(c *call, req *message.OffsetDeleteRequest) (*mes
 	if err := c.allow(kafka.OpDelete, kafka.GroupResource(req.GroupID)); err != nil {
 		return &message.OffsetDeleteResponse{ErrorCode: c.code(err)}, nil
 	}
-	resp := &message.OffsetDeleteResponse{Topics: make([]message.OffsetDeleteResponseTopic, len(req.Topics))}
+	asked, err := droppedTopics.distinct(req.Topics)
+	if err != nil {
+		return nil, err
+	}
+	resp := &message.OffsetDeleteResponse{Topics: make([]message.OffsetDeleteResponseTopic, len(asked))}
 	var topics []group.Topic
 	var places []int // of topics in the answer
-	for i := range req.Topics {
+	for i := range asked {
 		var t group.Topic
-		resp.Topics[i], t = c.dropOffsets(&req.Topics[i])
+		resp.Topics[i], t = c.dropOffsets(&asked[i])
 		if len(t.Partitions) > 0 {
 			topics, places = append(topics, t), append(places, i)
 		}
@@ -30,6 +34,13 @@ func (h *Handlers) offsetDelete(c *call, req *message.OffsetDeleteRequest) (*mes
 		refuseDrop(&resp.Topics[places[i]], c.code(err))
 	}
 	return resp, nil
+}
+
+// droppedTopics is how partitions whose offsets go are named.
+var droppedTopics = topicsOf[message.OffsetDeleteTopic, message.OffsetDeletePartition, string]{
+	name:       func(t *message.OffsetDeleteTopic) string { return t.Name },
+	partitions: func(t *message.OffsetDeleteTopic) *[]message.OffsetDeletePartition { return &t.Partitions },
+	number:     func(p message.OffsetDeletePartition) int32 { return p.PartitionIndex },
 }
 
 // dropOffsets gives what may be dropped of a topic. The partitions that may not

@@ -14,6 +14,9 @@ import (
 // Differs from Kafka: the member that asks, from v9 on, is not looked at; it is
 // of use to another protocol than the classic one.
 func (h *Handlers) offsetFetch(c *call, req *message.OffsetFetchRequest) (*message.OffsetFetchResponse, error) {
+	if err := keepDistinctOffsets(req); err != nil {
+		return nil, err
+	}
 	if c.header.Version >= 8 {
 		resp := &message.OffsetFetchResponse{Groups: make([]message.OffsetFetchResponseGroup, len(req.Groups))}
 		for i := range req.Groups {
@@ -29,6 +32,40 @@ func (h *Handlers) offsetFetch(c *call, req *message.OffsetFetchRequest) (*messa
 		resp.Topics = refusedOffsets(req.Topics, resp.ErrorCode)
 	}
 	return resp, nil
+}
+
+// offsetTopics is how partitions with offsets are asked for.
+var offsetTopics = topicsOf[message.OffsetFetchTopic, int32, topicWords]{
+	name:       func(t *message.OffsetFetchTopic) topicWords { return topicWords{name: t.Name, id: t.TopicID} },
+	partitions: func(t *message.OffsetFetchTopic) *[]int32 { return &t.PartitionIndexes },
+	number:     itself,
+}
+
+// groupWords is how a request names a group: with all of its offsets or some.
+type groupWords struct {
+	name string
+	all  bool
+}
+
+// keepDistinctOffsets keeps of a request each group once, and each of its
+// partitions.
+func keepDistinctOffsets(req *message.OffsetFetchRequest) (err error) {
+	if req.Topics, err = offsetTopics.distinct(req.Topics); err != nil {
+		return err
+	}
+	req.Groups, err = distinct(req.Groups, func(g *message.OffsetFetchGroup) groupWords { return groupWords{g.GroupID, g.Topics == nil} })
+	named := len(req.Groups)
+	for i := 0; i < len(req.Groups) && err == nil; i++ {
+		g := &req.Groups[i]
+		if g.Topics, err = offsetTopics.distinct(g.Topics); err != nil {
+			break
+		}
+		for _, t := range g.Topics {
+			named += 1 + len(t.PartitionIndexes)
+		}
+		err = tooMany(named)
+	}
+	return err
 }
 
 // offsets are those of a group: of the topics asked for, or with nil of all

@@ -13,9 +13,13 @@ import (
 // Differs from Kafka: a replica id is ignored. Describe on the topic is enough,
 // and so is ClusterAction on the cluster.
 func (h *Handlers) offsetForLeaderEpoch(c *call, req *message.OffsetForLeaderEpochRequest) (*message.OffsetForLeaderEpochResponse, error) {
-	resp := &message.OffsetForLeaderEpochResponse{Topics: make([]message.OffsetForLeaderEpochResponseTopic, len(req.Topics))}
-	for i := range req.Topics {
-		asked, out := &req.Topics[i], &resp.Topics[i]
+	topics, err := epochTopics.distinct(req.Topics)
+	if err != nil {
+		return nil, err
+	}
+	resp := &message.OffsetForLeaderEpochResponse{Topics: make([]message.OffsetForLeaderEpochResponseTopic, len(topics))}
+	for i := range topics {
+		asked, out := &topics[i], &resp.Topics[i]
 		out.Topic = asked.Topic
 		out.Partitions = make([]message.OffsetForLeaderEpochResponsePartition, len(asked.Partitions))
 		for j := range asked.Partitions {
@@ -27,6 +31,15 @@ func (h *Handlers) offsetForLeaderEpoch(c *call, req *message.OffsetForLeaderEpo
 		}
 	}
 	return resp, nil
+}
+
+// epochTopics is how partitions with epochs are asked for.
+var epochTopics = topicsOf[message.OffsetForLeaderEpochTopic, message.OffsetForLeaderEpochPartition, string]{
+	name: func(t *message.OffsetForLeaderEpochTopic) string { return t.Topic },
+	partitions: func(t *message.OffsetForLeaderEpochTopic) *[]message.OffsetForLeaderEpochPartition {
+		return &t.Partitions
+	},
+	number: func(p message.OffsetForLeaderEpochPartition) int32 { return p.Partition },
 }
 
 func (h *Handlers) epochEnd(c *call, topic string, p *message.OffsetForLeaderEpochPartition) (epoch int32, end int64, err error) {
