@@ -55,7 +55,7 @@ type fetching struct {
 	found  int  // bytes of records
 	more   bool // a read ended at a limit or with a segment: there is more
 	failed bool // a partition has an error
-	ended  bool // the server stops: no more waiting
+	ended  bool // no more waiting: the server stops, or others want its memory
 }
 
 // want is one partition of a fetch.

@@ -9,8 +9,9 @@ import (
 )
 
 // await reads until there is something to answer: the bytes asked for, all that
-// one read can give, an error, or the end of the client's patience. A fetch that waits holds nothing,
-// neither records nor a share of a quota. An error is a peer that has gone.
+// one read can give, an error, or the end of the client's patience. A fetch that waits
+// holds no records and no share of a quota; and memory for requests, which what it was
+// decoded to takes, only until others want it. An error is a peer that has gone.
 func (f *fetching) await(req *message.FetchRequest) error {
 	f.c.at = f.c.now
 	least := min(max(int(req.MinBytes), 0), f.max)
@@ -20,6 +21,7 @@ func (f *fetching) await(req *message.FetchRequest) error {
 		if f.found >= least || f.more || f.failed || f.ended || len(f.wants) == 0 || !f.c.at.Before(deadline) {
 			return nil
 		}
+		req.Topics, req.ForgottenTopicsData = nil, nil // it knows its logs
 		if err := f.park(least-f.found, deadline); err != nil {
 			return err
 		}
@@ -27,7 +29,8 @@ func (f *fetching) await(req *message.FetchRequest) error {
 }
 
 // park waits until missing bytes were appended, at most until the deadline.
-// When the server stops, the client gets what there is.
+// When the server stops, or others wait for the memory of the request, the client gets
+// what there is.
 func (f *fetching) park(missing int, deadline time.Time) error {
 	began := time.Now()
 	f.release()

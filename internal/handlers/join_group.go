@@ -19,7 +19,10 @@ func (h *Handlers) joinGroup(c *call, req *message.JoinGroupRequest) (*message.J
 	if err := c.mayRead(req.GroupID); err != nil {
 		return c.joinResponse(group.Joined{Err: err, MemberID: req.MemberID}), nil
 	}
-	answer, err := answered(c, h.Groups.Join(c.now, req.GroupID, c.join(req)), group.Joined{Err: errStopping, MemberID: req.MemberID})
+	join := c.join(req)
+	req.Protocols = nil // they lie in the frame
+	c.request.DropFrame()
+	answer, err := answered(c, h.Groups.Join(c.now, req.GroupID, join), group.Joined{Err: errStopping, MemberID: req.MemberID})
 	if err != nil {
 		return nil, err
 	}

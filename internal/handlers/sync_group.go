@@ -19,6 +19,8 @@ func (h *Handlers) syncGroup(c *call, req *message.SyncGroupRequest) (*message.S
 	for _, a := range req.Assignments {
 		s.Assignments[a.MemberID] = bytes.Clone(a.Assignment)
 	}
+	req.Assignments = nil // they lie in the frame
+	c.request.DropFrame()
 	answer, err := answered(c, h.Groups.Sync(c.now, req.GroupID, s), group.Synced{Err: errStopping})
 	if err != nil {
 		return nil, err

@@ -47,13 +47,14 @@ type conn struct {
 	context context.Context // ends with the connection
 	cancel  context.CancelCauseFunc
 	session atomic.Pointer[Session]
-	parked  atomic.Pointer[context.CancelFunc] // ends the wait of a parked request
-	serving atomic.Bool                        // a request is being answered
-	ending  atomic.Bool                        // closed after the answer in flight
-	still   atomic.Bool                        // not reading: the lookout watches the peer
-	watched bool                               // by hangups; set before the first still
-	gone    atomic.Bool                        // hangups has heard the peer go
-	gaining atomic.Int64                       // since when a frame with memory waits for its next hurryBytes, ns since the epoch; 0: none does
+	parked  atomic.Pointer[pause]  // nil: no request is
+	serving atomic.Bool            // a request is being answered
+	ending  atomic.Bool            // closed after the answer in flight
+	still   atomic.Bool            // not reading: the lookout watches the peer
+	watched bool                   // by hangups; set before the first still
+	gone    atomic.Bool            // hangups has heard the peer go
+	lender  atomic.Pointer[memory] // the pool of the last frame that may have taken memory
+	gaining atomic.Int64           // since when a frame with memory waits for its next hurryBytes, ns since the epoch; 0: none does
 
 	request Request
 	outlet  outlet
@@ -245,9 +246,9 @@ func (c *conn) answer(session Session, bytes []byte, f *frame) error {
 			return err
 		}
 	}
-	c.request.Frame = bytes
+	c.request.Frame, c.request.frame = bytes, f
 	a, err := c.serve(session)
-	c.request.Frame = nil
+	c.request.Frame, c.request.frame = nil, nil
 	d := delivery{answer: a, frame: f}
 	if err != nil {
 		d.drop()

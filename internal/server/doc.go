@@ -95,6 +95,11 @@
 //	..1 MiB         class by powers of two, pooled      yes
 //	above           grown as bytes arrive, dropped      yes
 //
+// There are two pools: an eighth, 256 KiB at the least, for the frames of those who are
+// not logged in when they begin, and the rest for the others. A pool knows nothing of
+// the other: what strangers hold and wait for delays nobody who is logged in. What
+// follows is true of each.
+//
 // Above 256 KiB a frame that is not Produce counts fourfold: what it is decoded
 // to, and its answer, have their share.
 //
@@ -108,6 +113,11 @@
 // can go no further the oldest waiting frame gets the one seat outside the pool
 // and is no longer counted in it, so something always finishes and the total
 // stays below the pool plus one frame.
+//
+// A frame keeps its memory until its answer is written. A request that waits for others
+// (Request.Park) either gives it back before (Request.DropFrame: JoinGroup, SyncGroup),
+// or its wait ends within 250 ms when somebody waits for memory (Fetch, which answers
+// with what there is).
 //
 // Records of an answer need no memory where the peer is on a plain socket: the
 // kernel sends them from the file (outlet.SendFile). Any other transport, such as

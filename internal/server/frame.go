@@ -78,13 +78,31 @@ func (f *frame) grow(have, n int) {
 	f.buffer = next
 }
 
-// free gives back what the frame holds; nil holds nothing.
-func (f *frame) free() {
+// lender is the pool that the frame holds memory of; nil: it holds none.
+func (f *frame) lender() *memory {
+	if f == nil || f.loan.held == 0 {
+		return nil
+	}
+	return f.memory
+}
+
+// empty gives back what the frame holds; nil holds nothing, and neither does it
+// afterwards.
+func (f *frame) empty() {
 	if f == nil {
 		return
 	}
 	f.buffer.free()
+	f.buffer = nil
 	f.memory.give(&f.loan)
+}
+
+// free empties the frame and gives it back itself.
+func (f *frame) free() {
+	if f == nil {
+		return
+	}
+	f.empty()
 	*f = frame{}
 	frames.Put(f)
 }

@@ -43,8 +43,8 @@ type Session interface {
 	Admit(size int, head []byte) (Mute, error)
 
 	// Serve answers one frame. The request is the server's again when Serve
-	// returns; its frame belongs to it until the answer is written. An error
-	// closes the connection without an answer.
+	// returns; its frame belongs to it until the answer is written, or it is
+	// dropped. An error closes the connection without an answer.
 	Serve(ctx context.Context, r *Request) (Answer, error)
 
 	// Sent tells what it took to write an answer, once for each that has a
@@ -76,13 +76,24 @@ type Request struct {
 	// that came with the one before it has none.
 	Read time.Duration
 
-	park func(context.Context) (context.Context, func())
+	frame *frame // what holds Frame; nil: the read buffer does
+	park  func(context.Context) (context.Context, func())
+}
+
+// DropFrame says that the request needs its frame no more, and has kept nothing that
+// lies in it: the memory of the frame goes back now, and not when the answer has been
+// written. For requests that wait for others.
+func (r *Request) DropFrame() {
+	r.Frame = nil
+	r.frame.empty()
 }
 
 // Park is called by a request that is about to wait for something else than
 // its own work. Until resume is called the connection is watched, without
 // taking a byte from the next request, and the context ends when the peer
-// goes away or the server stops.
+// goes away or the server stops; or when others wait for memory that the frame
+// holds, which they do until the request is answered: it answers with what there
+// is. One that cannot calls DropFrame before.
 func (r *Request) Park(ctx context.Context) (parked context.Context, resume func()) {
 	if r.park == nil {
 		return ctx, func() {}

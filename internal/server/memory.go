@@ -10,8 +10,28 @@ import (
 // piece is the most that is taken from the pool at once, in bytes.
 const piece = 256 << 10
 
-// memory is the pool that the frames in progress share. It counts bytes and
-// owns none.
+// strangersPart is the part of all request memory, 1 in so many, that is for the
+// frames of those who are not logged in.
+const strangersPart = 8
+
+// pools are the request memory. Whoever can connect can fill the part of the
+// strangers, and delays nobody who is logged in.
+type pools struct{ strangers, members *memory }
+
+func newPools(limit int64) pools {
+	strangers := max(limit/strangersPart, piece)
+	return pools{newMemory(strangers), newMemory(limit - strangers)}
+}
+
+// of is the pool that the next frame of a session belongs to.
+func (p pools) of(session Session) *memory {
+	if session.Established() {
+		return p.members
+	}
+	return p.strangers
+}
+
+// memory is a pool that frames in progress share. It counts bytes and owns none.
 type memory struct {
 	limit int64 // bytes
 	share int64 // the most one frame holds of the pool

@@ -25,7 +25,7 @@ type Options struct {
 
 	MaxRequestBytes int   // socket.request.max.bytes; Session.Admit may be stricter
 	MaxLoginBytes   int   // sasl.server.max.receive.size, until Session.Established
-	RequestMemory   int64 // queued.max.request.bytes, for all frames in progress
+	RequestMemory   int64 // queued.max.request.bytes, for all frames in progress (pools)
 	Memory          int64 // what the process may use, in bytes (memory.limit); 0: not known
 
 	Outstanding int // answers of one connection that may wait for a commit

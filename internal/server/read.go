@@ -69,7 +69,7 @@ func (c *conn) next(session Session) ([]byte, *frame, error) {
 	if err != nil {
 		return nil, nil, c.whyEnded(err, late)
 	}
-	bytes, f, err := c.body(size, limit)
+	bytes, f, err := c.body(session, size, limit)
 	if err != nil {
 		f.free()
 		return nil, nil, c.whyEnded(err, late)
@@ -176,11 +176,11 @@ func foreign(head [sizeBytes]byte) string {
 }
 
 // body takes the frame whose size and head have been read.
-func (c *conn) body(size int, limit time.Time) ([]byte, *frame, error) {
+func (c *conn) body(session Session, size int, limit time.Time) ([]byte, *frame, error) {
 	if size <= restBytes-sizeBytes {
-		return c.smallBody(size)
+		return c.smallBody(session, size)
 	}
-	f := newFrame(c.server.memory)
+	f := newFrame(c.server.memory.of(session))
 	c.first += sizeBytes
 	if size <= smallFrame {
 		f.grow(0, size)
@@ -199,7 +199,7 @@ func (c *conn) body(size int, limit time.Time) ([]byte, *frame, error) {
 
 // smallBody serves from the read buffer, or from a copy when answers may be
 // outstanding.
-func (c *conn) smallBody(size int) ([]byte, *frame, error) {
+func (c *conn) smallBody(session Session, size int) ([]byte, *frame, error) {
 	if err := c.need(sizeBytes + size); err != nil {
 		return nil, nil, err
 	}
@@ -209,7 +209,7 @@ func (c *conn) smallBody(size int) ([]byte, *frame, error) {
 	if !c.copies {
 		return bytes, nil, nil
 	}
-	f := newFrame(c.server.memory)
+	f := newFrame(c.server.memory.of(session))
 	f.grow(0, size)
 	copy(f.buffer.bytes, bytes)
 	return f.buffer.bytes[:size:size], f, nil
@@ -221,6 +221,7 @@ func (c *conn) largeBody(f *frame, size int, limit time.Time) ([]byte, *frame, e
 	if f.loan.large = size > piece; f.loan.large && !isProduce(c.rest[c.first:c.end]) {
 		f.weight = decodedWeight
 	}
+	c.lender.Store(f.memory)
 	defer c.gaining.Store(0)
 	have, gained, paced := 0, 0, 0
 	for have < size {
@@ -268,19 +269,19 @@ func (c *conn) window(limit time.Time) time.Time {
 
 // lend takes the memory for the next step of a large frame and grows it.
 func (c *conn) lend(f *frame, have, size int) error {
-	next := step(have, size, c.server.memory.tight())
+	next := step(have, size, f.memory.tight())
 	want := int64(0) // a frame that is still small is not counted
 	if next > smallFrame {
 		want = int64(next) * f.weight
 	}
 	for f.loan.held < want {
 		n := min(want-f.loan.held, piece)
-		if c.server.memory.tryTake(&f.loan, n) {
+		if f.memory.tryTake(&f.loan, n) {
 			continue
 		}
 		c.gaining.Store(0)
 		c.still.Store(true)
-		err := c.server.memory.wait(c.context, c.server.stopping, &f.loan, c.server.hurryFrames)
+		err := f.memory.wait(c.context, c.server.stopping, &f.loan, func() { c.server.hurry(f.memory) })
 		c.still.Store(false)
 		if err != nil {
 			return err
@@ -290,11 +291,18 @@ func (c *conn) lend(f *frame, have, size int) error {
 	return nil
 }
 
-// hurryFrames ends the connections whose frames hold memory and have not gained
-// their hurryBytes for some time, so that those who wait for it get it.
-func (s *Server) hurryFrames() {
+// hurry frees memory of a pool for those who wait for it: it ends the wait of the
+// requests whose frames hold some, and the connections whose frames hold some and
+// have not gained their hurryBytes for some time.
+func (s *Server) hurry(m *memory) {
 	then := time.Now().Add(-hurried).UnixNano()
 	for _, c := range s.connections() {
+		if p := c.parked.Load(); p != nil && p.lender == m {
+			p.end()
+		}
+		if c.lender.Load() != m {
+			continue
+		}
 		if since := c.gaining.Load(); since != 0 && since < then {
 			c.abort(badFramef("a frame arrived too slowly, and others were waiting for its memory"))
 		}

@@ -219,14 +219,14 @@ func TestMemoryPool(t *testing.T) {
 			})
 		}
 		synctest.Wait()
-		r.memory.mu.Lock()
-		if used, waiting := r.memory.used, len(r.memory.waiting); used > 1<<20 || waiting == 0 {
+		r.memory.members.mu.Lock()
+		if used, waiting := r.memory.members.used, len(r.memory.members.waiting); used > 1<<20 || waiting == 0 {
 			t.Errorf("got %d bytes used and %d waiting", used, waiting)
 		}
-		r.memory.mu.Unlock()
+		r.memory.members.mu.Unlock()
 		all.Wait()
 		synctest.Wait()
-		if used := r.memory.used; used != 0 {
+		if used := r.memory.members.used; used != 0 {
 			t.Errorf("got %d bytes used in the end", used)
 		}
 	})
@@ -235,17 +235,17 @@ func TestMemoryPool(t *testing.T) {
 // TestDecodedFramesWeighMore: what becomes messages counts with what they take.
 func TestDecodedFramesWeighMore(t *testing.T) {
 	o := testOptions()
-	o.RequestMemory = 8 << 20
+	o.RequestMemory = 16 << 20
 	for key, want := range map[byte]int64{0: 512 << 10, 3: 2 << 20} {
 		bubble(t, o, &handler{serve: echo}, func(t *testing.T, r *rig) {
 			body := make([]byte, 512<<10)
 			body[1] = key
 			go r.pipe().Write(framed(body))
 			synctest.Wait() // the answer waits, and with it the memory
-			r.memory.mu.Lock()
-			defer r.memory.mu.Unlock()
-			if r.memory.used != want {
-				t.Errorf("key %d: a frame of %d bytes counts as %d, want %d", key, len(body), r.memory.used, want)
+			r.memory.members.mu.Lock()
+			defer r.memory.members.mu.Unlock()
+			if r.memory.members.used != want {
+				t.Errorf("key %d: a frame of %d bytes counts as %d, want %d", key, len(body), r.memory.members.used, want)
 			}
 		})
 	}

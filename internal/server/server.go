@@ -28,7 +28,7 @@ type Server struct {
 	handler Handler
 	log     *zap.Logger
 	repeats Repeats
-	memory  *memory
+	memory  pools
 	doors   []*door
 	porch   *porch
 	seats   seats
@@ -64,7 +64,7 @@ func New(o Options, h Handler, log *zap.Logger, reg prometheus.Registerer) *Serv
 		options:  o,
 		handler:  h,
 		log:      log.Named("server"),
-		memory:   newMemory(o.RequestMemory),
+		memory:   newPools(o.RequestMemory),
 		porch:    newPorch(leastRefused),
 		seats:    make(seats, o.Handshakes),
 		crowd:    newCrowd(o.Handshakes),

@@ -60,10 +60,16 @@ func (c *conn) delay(d time.Duration) error {
 	}
 }
 
+// pause is the wait of a parked request.
+type pause struct {
+	end    context.CancelFunc
+	lender *memory // the pool that the request's frame holds memory of; nil: none
+}
+
 // park is Request.Park for this connection.
 func (c *conn) park(ctx context.Context) (context.Context, func()) {
 	parked, cancel := context.WithCancel(ctx)
-	c.parked.Store(&cancel)
+	c.parked.Store(&pause{end: cancel, lender: c.request.frame.lender()})
 	c.still.Store(true)
 	if c.stopping() { // interrupt may have come before
 		cancel()
@@ -77,8 +83,8 @@ func (c *conn) park(ctx context.Context) (context.Context, func()) {
 
 // unpark ends the wait of a parked request.
 func (c *conn) unpark() {
-	if cancel := c.parked.Load(); cancel != nil {
-		(*cancel)()
+	if p := c.parked.Load(); p != nil {
+		p.end()
 	}
 }
 

@@ -1,0 +1,64 @@
+package server
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestPools(t *testing.T) {
+	for limit, want := range map[int64]int64{1 << 20: 256 << 10, 2 << 20: 256 << 10, 64 << 20: 8 << 20} {
+		p := newPools(limit)
+		if p.strangers.limit != want || p.members.limit != limit-want {
+			t.Errorf("of %d: %d for strangers and %d for the others, want %d and the rest", limit, p.strangers.limit, p.members.limit, want)
+		}
+	}
+}
+
+// TestStrangersDelayNobody: who is not logged in fills a pool that is not the others',
+// and what waits for memory there has those alone give way that hold some of it.
+func TestStrangersDelayNobody(t *testing.T) {
+	var strange atomic.Bool
+	var ended atomic.Int32 // parked requests
+	h := &handler{strange: strange.Load}
+	h.serve = func(ctx context.Context, r *Request) (Answer, error) {
+		if r.Frame[2] == 'p' {
+			parked, resume := r.Park(ctx)
+			defer resume()
+			<-parked.Done()
+			ended.Add(1)
+		}
+		return reply([]byte("done")), nil
+	}
+	bubble(t, testOptions(), h, func(t *testing.T, r *rig) {
+		parked, stalled := r.pipe(), r.pipe()
+		parked.send(framed(append([]byte("\x00\x01p"), make([]byte, 200<<10)...)))
+		stalled.send(framed(make([]byte, 600<<10))[:1000])
+		synctest.Wait()
+		began := time.Now()
+		strange.Store(true)
+		for range 60 {
+			go r.pipe().Write(framed(make([]byte, 512<<10))[:300<<10])
+		}
+		synctest.Wait()
+		if len(r.memory.strangers.waiting) == 0 {
+			t.Error("the strangers have memory for all that they began")
+		}
+		strange.Store(false)
+		c := r.pipe()
+		c.send(framed(make([]byte, 600<<10)))
+		c.receive()
+		if took := time.Since(began); took != 0 {
+			t.Errorf("a frame of somebody who is logged in took %v", took)
+		}
+		stalled.closed()
+		if took := time.Since(began); took != paceWindow {
+			t.Errorf("a frame that stalls where nobody waits for memory was ended after %v, want %v", took, paceWindow)
+		}
+		if used := r.memory.members.used; ended.Load() > 0 || used != 256<<10 {
+			t.Errorf("%d parked requests were ended, %d bytes are taken, want none, and its piece", ended.Load(), used)
+		}
+	})
+}
