@@ -36,6 +36,7 @@ func (b *Broker) groupOptions() group.Options {
 	o.MinSession, o.MaxSession, o.InitialDelay, o.MaxSize = s.MinSession, s.MaxSession, s.InitialDelay, s.MaxSize
 	o.Retention, o.RetentionPass, o.MaxMetadata = s.Retention, s.RetentionPass, s.MaxMetadata
 	o.Log = group.LogConfig(b.cfg.Storage.Flush)
+	o.Memory = b.cfg.MemoryLimit
 	o.MaxSeries = b.cfg.Quota.MaxEntities
 	o.End = b.endOf
 	return o

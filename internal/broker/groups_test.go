@@ -266,3 +266,18 @@ func TestStopWhileJoining(t *testing.T) {
 		t.Error(resp.ErrorCode)
 	}
 }
+
+// TestGroupsTakeTheirShareOfMemory: members with megabytes of metadata are refused
+// when memory.limit has no room for them, in however many groups.
+func TestGroupsTakeTheirShareOfMemory(t *testing.T) {
+	b := brokertest.Start(t, atOnce, func(c *broker.Config) { c.MemoryLimit = 64 << 20 }) // members may keep 16 MiB
+	p := dial(t, b.Plain)
+	var got []kafka.Code
+	for i := range 3 {
+		got = append(got, call[message.JoinGroupResponse](p, 3, &message.JoinGroupRequest{GroupID: fmt.Sprint("g", i), SessionTimeoutMs: 30000, RebalanceTimeoutMs: 30000,
+			ProtocolType: "consumer", Protocols: []message.JoinGroupProtocol{{Name: "range", Metadata: make([]byte, 7<<20)}}}).ErrorCode)
+	}
+	if want := []kafka.Code{kafka.NoError, kafka.NoError, kafka.GroupMaxSizeReached}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}

@@ -223,10 +223,10 @@ func (g *machine) saved() *membersChanged {
 // restore makes the members those of a change. Their sessions begin now.
 func (g *machine) restore(c *membersChanged, now time.Time) {
 	g.protocolType, g.protocol, g.leader, g.generation = c.ProtocolType, c.Protocol, c.Leader, c.Generation
-	g.inOrder = nil
+	g.inOrder, g.kept, g.dealt = nil, 0, 0
 	clear(g.members)
 	clear(g.instances)
-	clear(g.known)
+	g.known, g.everKnown = map[string]int{}, 0
 	g.enter(Empty, time.UnixMilli(c.Since))
 	for _, s := range c.Members {
 		m := &member{id: s.ID, instance: s.Instance, clientID: s.ClientID, host: s.Host, assignment: bytes.Clone(s.Assignment), synced: true,
@@ -234,7 +234,9 @@ func (g *machine) restore(c *membersChanged, now time.Time) {
 		for _, p := range s.Protocols {
 			m.protocols = append(m.protocols, Protocol{Name: p.Name, Metadata: bytes.Clone(p.Metadata)})
 		}
+		m.weigh(c.ProtocolType)
 		g.enlist(m)
+		g.dealt += int64(len(m.assignment))
 		g.state = Stable
 	}
 	g.rearmSessions(now)

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -25,7 +24,8 @@ type Coordinator struct {
 	logger  *zap.Logger
 	journal *journal
 	timers  *timers
-	told    atomic.Int64 // when the log was last told of a long throttle, in ns since the epoch
+	account account
+	told    pause // of a long throttle
 
 	mu     sync.RWMutex
 	groups map[string]*group
@@ -36,6 +36,7 @@ type Coordinator struct {
 type group struct {
 	mu sync.Mutex
 	*machine
+	charged int64 // what the account has for it
 
 	alarm time.Time // belongs to the timers, as place
 	place int
@@ -47,6 +48,7 @@ func Open(ctx context.Context, log storage.Log, o Options, logger *zap.Logger, r
 		return nil, err
 	}
 	c := &Coordinator{o: o, logger: logger.Named("group"), journal: newJournal(log, &o), timers: newTimers(), groups: map[string]*group{}}
+	c.account.limit = o.room()
 	if err := c.replay(ctx, time.Now()); err != nil {
 		return nil, fmt.Errorf("read the log of groups: %w", err)
 	}
@@ -114,8 +116,8 @@ func (c *Coordinator) own(g *group, now time.Time, do func(g *group)) bool {
 	return true
 }
 
-// settle writes down what has changed and sets the alarm. Of a group that was
-// never more than a try nothing is kept.
+// settle writes down what has changed, and sets the account and the alarm. Of a
+// group that was never more than a try nothing is kept.
 func (c *Coordinator) settle(g *group, now time.Time) {
 	if g.changed && g.state != Dead {
 		g.changed = false
@@ -126,12 +128,15 @@ func (c *Coordinator) settle(g *group, now time.Time) {
 	if g.state != Dead && g.generation == 0 && !g.remains() {
 		c.bury(g)
 	}
+	c.account.settle(g)
 	c.timers.set(g, g.due)
 }
 
 // bury takes a group out. Its lock is held, and it has nobody who waits.
 func (c *Coordinator) bury(g *group) {
 	g.state, g.due = Dead, time.Time{}
+	clear(g.pending) // of an empty group that is deleted
+	g.kept = 0
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.groups, g.name)
@@ -159,7 +164,13 @@ func (c *Coordinator) Join(now time.Time, name string, r *Join) *Future[Joined] 
 	}
 	// A member of a group that is not there is none; who has no id yet may
 	// found it.
-	if !c.with(name, r.MemberID == "", now, func(g *group) { g.join(now, r, answer) }) {
+	if !c.with(name, r.MemberID == "", now, func(g *group) {
+		if !c.fits(g, now, "JoinGroup", g.joinGrowth(r)) {
+			answer.give(Joined{Err: errNoRoom, MemberID: r.MemberID})
+			return
+		}
+		g.join(now, r, answer)
+	}) {
 		answer.give(Joined{Err: errUnknown, MemberID: r.MemberID})
 	}
 	return answer
@@ -178,7 +189,13 @@ func (c *Coordinator) Sync(now time.Time, name string, r *Sync) *Future[Synced] 
 	switch {
 	case name == "":
 		answer.give(Synced{Err: errInvalidGroup})
-	case !c.with(name, false, now, func(g *group) { g.sync(now, r, answer) }):
+	case !c.with(name, false, now, func(g *group) {
+		if !c.fits(g, now, "SyncGroup", g.syncGrowth(r)) {
+			answer.give(Synced{Err: errNoRoomAssigned})
+			return
+		}
+		g.sync(now, r, answer)
+	}):
 		answer.give(Synced{Err: errUnknown})
 	}
 	return answer

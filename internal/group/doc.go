@@ -42,6 +42,23 @@
 // session of reading later. A connection that is read only now and then makes a
 // dead member's session last longer by as much as it is not read.
 //
+// # Room
+//
+// What members tell of themselves, and the assignments, may fill a request each.
+// All groups share one account of these bytes (account), with names, ids that are
+// promised, and what each thing takes besides. A group knows what it keeps, and
+// how much more after a join or a sync (weight.go); the coordinator takes the room
+// for that first, and settles the account after each event. Who finds no room is
+// refused: a join with GroupMaxSizeReached, the leader's sync with MessageTooLarge,
+// which clients take for the end instead of trying again at once.
+//
+// A member that comes back with what it had is never refused, nor are assignments
+// as large as the last ones: those bytes stay the group's until the next ones, or until nobody is left. What
+// a start reads back is counted, also where there is no room for it any more.
+//
+// Committed offsets are not in it, nor are groups without members: of those a commit or
+// a member may make any number, until they lapse.
+//
 // # Journal
 //
 // Offsets and members are kept in an ordinary storage.Log (LogPartition), run

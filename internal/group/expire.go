@@ -8,7 +8,7 @@ func (g *machine) expire(now time.Time) {
 	passed := func(t time.Time) bool { return !t.IsZero() && !now.Before(t) }
 	for id, until := range g.pending {
 		if passed(until) {
-			delete(g.pending, id)
+			g.forget(id)
 		}
 	}
 	g.dismissAll(now, func(m *member) bool {

@@ -221,6 +221,8 @@ func (r *troupe) check() {
 		}
 	}
 	must(maps.Equal(known, g.known), "%v are known, counted are %v", known, g.known)
+	must(g.keeps() == recount(g), "%d bytes are kept, counted are %d", g.keeps(), recount(g))
+	must(g.state != Stable || dealtOut(g) <= g.dealt, "%d bytes are dealt out, counted are %d", dealtOut(g), g.dealt)
 	asked := g.due
 	g.rearm()
 	must(g.due.IsZero() || !asked.IsZero() && !asked.After(g.due), "wants to be woken at %v, there is something to do at %v", asked, g.due)

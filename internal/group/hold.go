@@ -27,7 +27,7 @@ func (c *Coordinator) Hold(now time.Time, name, memberID string, wait time.Durat
 		}
 		h = &Hold{coordinator: c, group: g, id: m.id}
 		g.hold(now, m)
-		if wait > m.session && !g.outwaited && c.mayTell(now) {
+		if wait > m.session && !g.outwaited && c.told.over(now) {
 			g.outwaited = true
 			c.tellOutwaited(g, m, wait)
 		}
@@ -60,15 +60,6 @@ func (g *machine) release(now time.Time, m *member) {
 		m.deadline = m.deadline.Add(now.Sub(m.heldAt))
 		g.arm(m.deadline)
 	}
-}
-
-// tellEvery is how often the log is told of a group with long waits, at most.
-const tellEvery = 10 * time.Second
-
-// mayTell says whether the last such line is long enough ago.
-func (c *Coordinator) mayTell(now time.Time) bool {
-	last := c.told.Load()
-	return now.UnixNano()-last >= int64(tellEvery) && c.told.CompareAndSwap(last, now.UnixNano())
 }
 
 func (c *Coordinator) tellOutwaited(g *group, m *member, wait time.Duration) {

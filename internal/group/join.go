@@ -1,6 +1,7 @@
 package group
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -118,9 +119,11 @@ func (g *machine) suits(r *Join) bool {
 
 func (g *machine) allKnow(protocol string) bool { return g.known[protocol] == len(g.inOrder) }
 
-// count adds to how many know a member's protocols: 1 for it, or -1 when it
-// knows them no longer. A client may name very many, some of them twice.
+// count adds a member's bytes, and to how many know its protocols: 1 for it, or
+// -1 when they are its no longer. A client may name very many, some of them
+// twice.
 func (g *machine) count(m *member, by int) {
+	g.kept += int64(by) * m.kept
 	counted := make(map[string]bool, len(m.protocols))
 	for _, p := range m.protocols {
 		if counted[p.Name] {
@@ -130,6 +133,19 @@ func (g *machine) count(m *member, by int) {
 		if g.known[p.Name] += by; g.known[p.Name] == 0 {
 			delete(g.known, p.Name)
 		}
+	}
+	g.trim()
+}
+
+// trim gives back what protocols took that nobody knows any more: a map never
+// shrinks.
+func (g *machine) trim() {
+	const small = 1000
+	g.everKnown = max(g.everKnown, len(g.known))
+	if g.everKnown > small && len(g.known) < g.everKnown/4 {
+		left := make(map[string]int, len(g.known))
+		maps.Copy(left, g.known)
+		g.known, g.everKnown = left, len(left)
 	}
 }
 
@@ -151,8 +167,7 @@ func (g *machine) joinDynamic(now time.Time, r *Join, to *Future[Joined]) {
 		return
 	}
 	if r.NeedsID {
-		g.pending[id] = now.Add(r.SessionTimeout)
-		g.arm(g.pending[id])
+		g.promise(id, now.Add(r.SessionTimeout))
 		to.give(Joined{Err: kafka.Errorf(kafka.MemberIDRequired, "join again with the member id"), MemberID: id})
 		return
 	}

@@ -24,7 +24,7 @@ func (g *machine) leave(now time.Time, leaving []Leave) []error {
 
 func (g *machine) leaveOne(l Leave) error {
 	if _, promised := g.pending[l.MemberID]; promised && l.InstanceID == "" {
-		delete(g.pending, l.MemberID)
+		g.forget(l.MemberID)
 		return nil
 	}
 	id := l.MemberID

@@ -25,6 +25,7 @@ type machine struct {
 	inOrder      []*member            // as they came
 	instances    map[string]*member   // static ones
 	known        map[string]int       // by protocol: how many members know it
+	everKnown    int                  // the most that known had since it was made
 	pending      map[string]time.Time // ids given out that nobody has joined with, until when
 	deadline     time.Time            // PreparingRebalance: who has not joined by then is out
 	initial      bool                 // the rebalance of a group that was empty
@@ -32,6 +33,8 @@ type machine struct {
 	grew         bool                 // a member has come since the last look
 	left         time.Duration        // how much longer the initial rebalance may be put off
 	syncBy       time.Time            // who has not synced by then is out; zero: all have
+	kept         int64                // bytes of the members but for their assignments, and of promised ids
+	dealt        int64                // bytes of the last assignments, also while the next are being made
 	offsets      offsets
 	due          time.Time // when to be woken; may be early, never late; zero: never
 
@@ -77,7 +80,7 @@ func (g *machine) touch(m *member, now time.Time) {
 
 // add makes a new member of a join.
 func (g *machine) add(id string, r *Join, to *Future[Joined], now time.Time) {
-	delete(g.pending, id)
+	g.forget(id)
 	m := &member{id: id, instance: r.InstanceID, fresh: true}
 	m.take(r, to)
 	m.deadline = now.Add(newJoinTimeout)

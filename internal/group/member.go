@@ -21,6 +21,7 @@ type member struct {
 	rebalance        time.Duration
 	protocols        []Protocol // the one it likes best first
 	assignment       []byte
+	kept             int64           // bytes but for the assignment
 	joining          *Future[Joined] // its join waits for the others
 	syncing          *Future[Synced] // its sync waits for the leader
 	synced           bool            // it has asked for the assignment of this generation
@@ -50,6 +51,7 @@ func (m *member) take(r *Join, to *Future[Joined]) {
 	m.clientID, m.host = r.ClientID, r.ClientHost
 	m.session, m.rebalance = r.SessionTimeout, r.RebalanceTimeout
 	m.protocols, m.skipsAssignments = r.Protocols, r.SkipsAssignments
+	m.weigh(r.ProtocolType)
 	m.wait(to)
 }
 

@@ -21,6 +21,9 @@ type Options struct {
 	RetentionPass time.Duration // offsets.retention.check.interval.ms
 	MaxMetadata   int           // offset.metadata.max.bytes
 
+	// Memory is what the process may use, in bytes (memory.limit), of which the
+	// members of all groups may keep a sixteenth; 0: not known.
+	Memory int64
 	// Log is how the log is run: LogConfig of log.flush, which says when a
 	// committed offset counts as written.
 	Log storage.Config
@@ -65,5 +68,6 @@ func (o Options) Validate() error {
 	check(o.Retention > 0, "offsets.retention.minutes", o.Retention)
 	check(o.RetentionPass > 0, "offsets.retention.check.interval.ms", o.RetentionPass)
 	check(o.MaxMetadata >= 0, "offset.metadata.max.bytes", o.MaxMetadata)
+	check(o.Memory >= 0, "memory.limit", o.Memory)
 	return errors.Join(wrong...)
 }

@@ -90,7 +90,7 @@ func (g *machine) complete(now time.Time) {
 // empty ends the last generation that had members.
 func (g *machine) empty(now time.Time) {
 	g.generation++
-	g.protocol, g.leader = "", ""
+	g.protocol, g.leader, g.dealt = "", "", 0
 	g.enter(Empty, now)
 	g.changed = true
 }

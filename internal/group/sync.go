@@ -65,9 +65,10 @@ func (g *machine) sawSync(m *member) {
 // nothing.
 func (g *machine) assign(now time.Time, assignments map[string][]byte) {
 	g.enter(Stable, now)
-	g.changed = true
+	g.changed, g.dealt = true, 0
 	for _, m := range g.inOrder {
 		m.assignment = assignments[m.id]
+		g.dealt += int64(len(m.assignment))
 		if m.syncing != nil {
 			m.syncing.give(g.assigned(m))
 			m.syncing = nil
