@@ -58,31 +58,27 @@ type altered struct {
 }
 
 // alterAll makes the edits that can be made, in one commit, and says what is
-// wrong with the others. A resource named twice has none of its edits made.
+// wrong with the others. A resource named twice has none of its edits made, and
+// what the caller may not alter does not come into the commit.
 func (c *call) alterAll(edits []configEdit, validateOnly bool) []error {
-	times := map[configResource]int{}
-	for _, e := range edits {
-		times[e.resource]++
-	}
-	faults := make([]error, len(edits))
+	faults, may := c.mayAlter(edits)
 	var done []altered
 	plan := func(d *metadata.Draft) error {
 		for i, e := range edits {
-			if times[e.resource] > 1 {
-				faults[i] = kafka.Errorf(kafka.InvalidRequest, "a resource may be named once, %q is named %d times", e.resource.name, times[e.resource])
-				continue
-			}
-			if e.live != nil {
+			if e.live != nil || faults[i] != nil {
 				continue
 			}
 			var a altered
-			if a, faults[i] = c.alterOne(d, e); faults[i] == nil {
+			if a, faults[i] = alterOne(d, e); faults[i] == nil {
 				done = append(done, a)
 			}
 		}
 		return nil
 	}
-	if validateOnly {
+	switch {
+	case !may:
+		return alterLive(edits, faults)
+	case validateOnly:
 		_ = c.h.Metadata.Try(plan)
 		return alterLive(edits, faults)
 	}
@@ -93,6 +89,41 @@ func (c *call) alterAll(edits []configEdit, validateOnly bool) []error {
 		c.h.log.Info("configs changed", append(c.who(), zap.Stringer("resource", a.resource), zap.Any("old", a.old), zap.Any("new", a.new))...)
 	}
 	return alterLive(edits, faults)
+}
+
+// mayAlter says what is wrong with edits whatever the metadata is, and whether
+// any is left that goes into the commit.
+func (c *call) mayAlter(edits []configEdit) (faults []error, any bool) {
+	times := map[configResource]int{}
+	for _, e := range edits {
+		times[e.resource]++
+	}
+	faults = make([]error, len(edits))
+	for i, e := range edits {
+		switch n := times[e.resource]; {
+		case n > 1:
+			faults[i] = kafka.Errorf(kafka.InvalidRequest, "a resource may be named once, %q is named %d times", e.resource.name, n)
+		case e.live == nil:
+			faults[i] = c.mayAlterOne(e.resource)
+			any = any || faults[i] == nil
+		}
+	}
+	return faults, any
+}
+
+func (c *call) mayAlterOne(r configResource) error {
+	switch r.kind {
+	case configTopic, configBroker:
+	default:
+		return noConfigs(r.kind)
+	}
+	if err := c.allow(kafka.OpAlterConfigs, r.acl()); err != nil {
+		return err
+	}
+	if r.kind == configBroker {
+		return c.h.checkBroker(r.name, true)
+	}
+	return nil
 }
 
 // alterLive makes the edits of what is not in the metadata.
@@ -115,21 +146,8 @@ func failed(faults []error, err error) []error {
 	return faults
 }
 
-func (c *call) alterOne(d *metadata.Draft, e configEdit) (altered, error) {
+func alterOne(d *metadata.Draft, e configEdit) (altered, error) {
 	r := e.resource
-	switch r.kind {
-	case configTopic, configBroker:
-	default:
-		return altered{}, noConfigs(r.kind)
-	}
-	if err := c.allow(kafka.OpAlterConfigs, r.acl()); err != nil {
-		return altered{}, err
-	}
-	if r.kind == configBroker {
-		if err := c.h.checkBroker(r.name, true); err != nil {
-			return altered{}, err
-		}
-	}
 	next, err := e.next(&d.Image)
 	if err != nil {
 		return altered{}, err

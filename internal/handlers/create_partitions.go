@@ -29,26 +29,37 @@ func (h *Handlers) createPartitions(c *call, req *message.CreatePartitionsReques
 }
 
 // growAll adds the partitions of every topic that can have them, in one
-// commit.
+// commit, into which those come that the caller may alter.
 func (c *call) growAll(req *message.CreatePartitionsRequest, twice map[string]bool) []error {
-	faults := make([]error, len(req.Topics))
+	faults, may := make([]error, len(req.Topics)), false
+	for i, asked := range req.Topics {
+		faults[i] = c.mayGrow(asked.Name, twice)
+		may = may || faults[i] == nil
+	}
 	plan := func(d *metadata.Draft) error {
 		for i, asked := range req.Topics {
-			faults[i] = c.growOne(d, asked, twice[asked.Name], req.ValidateOnly)
+			if faults[i] == nil {
+				faults[i] = c.growOne(d, asked, req.ValidateOnly)
+			}
 		}
 		return nil
 	}
-	if req.ValidateOnly {
+	switch {
+	case !may:
+		return faults
+	case req.ValidateOnly:
 		_ = c.h.Metadata.Try(plan)
 		return faults
 	}
 	image, err := c.update(plan)
+	if err != nil {
+		return failed(faults, err) // the image may be none
+	}
 	for i := range faults {
 		if faults[i] != nil {
 			continue
 		}
-		faults[i] = err
-		if t, ok := image.Topic(req.Topics[i].Name); ok && err == nil {
+		if t, ok := image.Topic(req.Topics[i].Name); ok {
 			c.logTopic("partitions added", t, zap.Int32("before", c.before(t)))
 		}
 	}
@@ -63,13 +74,14 @@ func (c *call) before(t *metadata.Topic) int32 {
 	return 0
 }
 
-func (c *call) growOne(d *metadata.Draft, asked message.CreatePartitionsTopic, twice, validateOnly bool) error {
-	if twice {
-		return kafka.Errorf(kafka.InvalidRequest, "topic %q is named more than once", asked.Name)
+func (c *call) mayGrow(name string, twice map[string]bool) error {
+	if twice[name] {
+		return errTwice(name)
 	}
-	if err := c.allow(kafka.OpAlter, kafka.TopicResource(asked.Name)); err != nil {
-		return err
-	}
+	return c.allow(kafka.OpAlter, kafka.TopicResource(name))
+}
+
+func (c *call) growOne(d *metadata.Draft, asked message.CreatePartitionsTopic, validateOnly bool) error {
 	t, ok := d.Topic(asked.Name)
 	if !ok {
 		return errUnknownTopic

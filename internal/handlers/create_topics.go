@@ -38,16 +38,26 @@ type created struct {
 	err   error
 }
 
-// createAll makes every topic that can be made, in one commit.
+// createAll makes every topic that can be made, in one commit. Who may not make
+// any waits for no other commit, nor does another for the refusals.
 func (c *call) createAll(req *message.CreateTopicsRequest, twice map[string]bool) []created {
-	made := make([]created, len(req.Topics))
+	made, may := make([]created, len(req.Topics)), false
+	for i, asked := range req.Topics {
+		made[i].err = c.mayCreateOnce(asked.Name, twice)
+		may = may || made[i].err == nil
+	}
 	plan := func(d *metadata.Draft) error {
 		for i, asked := range req.Topics {
-			made[i].topic, made[i].err = c.createOne(d, asked, twice[asked.Name], req.ValidateOnly)
+			if made[i].err == nil {
+				made[i].topic, made[i].err = c.createOne(d, asked, req.ValidateOnly)
+			}
 		}
 		return nil
 	}
-	if req.ValidateOnly {
+	switch {
+	case !may:
+		return made
+	case req.ValidateOnly:
 		_ = c.h.Metadata.Try(plan)
 		return made
 	}
@@ -72,13 +82,19 @@ func notMade(made []created, err error) []created {
 	return made
 }
 
-func (c *call) createOne(d *metadata.Draft, asked message.CreateTopicsTopic, twice, validateOnly bool) (*metadata.Topic, error) {
-	if twice {
-		return nil, kafka.Errorf(kafka.InvalidRequest, "topic %q is named more than once", asked.Name)
+// mayCreateOnce is mayCreate for a name that a request may hold once.
+func (c *call) mayCreateOnce(name string, twice map[string]bool) error {
+	if twice[name] {
+		return errTwice(name)
 	}
-	if err := c.mayCreate(asked.Name); err != nil {
-		return nil, err
-	}
+	return c.mayCreate(name)
+}
+
+func errTwice(topic string) error {
+	return kafka.Errorf(kafka.InvalidRequest, "topic %q is named more than once", topic)
+}
+
+func (c *call) createOne(d *metadata.Draft, asked message.CreateTopicsTopic, validateOnly bool) (*metadata.Topic, error) {
 	if err := d.CheckNewTopic(asked.Name); err != nil {
 		return nil, err
 	}

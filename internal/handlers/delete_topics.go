@@ -13,14 +13,7 @@ import (
 func (h *Handlers) deleteTopics(c *call, req *message.DeleteTopicsRequest) (*message.DeleteTopicsResponse, error) {
 	asked := namedOrID(req)
 	gone := refuseRepeated(asked)
-	_, err := c.update(func(d *metadata.Draft) error {
-		for i, a := range asked {
-			if gone[i].err == nil {
-				gone[i] = c.deleteOne(d, a)
-			}
-		}
-		return nil
-	})
+	err := c.deleteAll(asked, gone)
 	resp := &message.DeleteTopicsResponse{Responses: []message.DeleteTopicsResponseTopic{}}
 	for i, a := range asked {
 		if gone[i].again {
@@ -32,6 +25,31 @@ func (h *Handlers) deleteTopics(c *call, req *message.DeleteTopicsRequest) (*mes
 		resp.Responses = append(resp.Responses, c.deletedTopic(a, gone[i]))
 	}
 	return resp, nil
+}
+
+// deleteAll deletes every topic that can be, in one commit, into which those come
+// that the caller may delete. What became of each is in gone, where the others
+// have their error; the error is that of the commit.
+func (c *call) deleteAll(asked []message.DeleteTopicsTopic, gone []deletion) error {
+	may := false
+	for i, a := range asked {
+		if gone[i].err == nil {
+			gone[i].err = c.mayDelete(a)
+		}
+		may = may || gone[i].err == nil
+	}
+	if !may {
+		return nil
+	}
+	_, err := c.update(func(d *metadata.Draft) error {
+		for i, a := range asked {
+			if gone[i].err == nil {
+				gone[i] = c.deleteOne(d, a)
+			}
+		}
+		return nil
+	})
+	return err
 }
 
 // deletion is what became of one topic that was asked to go.
@@ -79,17 +97,22 @@ func refuseRepeated(asked []message.DeleteTopicsTopic) []deletion {
 	return gone
 }
 
+// mayDelete asks for the right to delete what an entry names. An id that was
+// not there when the request came names nothing; one that was has its name for
+// good.
+func (c *call) mayDelete(asked message.DeleteTopicsTopic) error {
+	if asked.Name != nil {
+		return c.allow(kafka.OpDelete, kafka.TopicResource(*asked.Name))
+	}
+	t, err := findTopic(c.image, asked)
+	if err != nil {
+		return err
+	}
+	return c.allowTopic(kafka.OpDelete, t.Name, asked.TopicID, true)
+}
+
 func (c *call) deleteOne(d *metadata.Draft, asked message.DeleteTopicsTopic) deletion {
 	t, err := findTopic(&d.Image, asked)
-	name, byID := asked.Name, asked.Name == nil
-	if t != nil {
-		name = &t.Name
-	}
-	if name != nil {
-		if denied := c.allowTopic(kafka.OpDelete, *name, asked.TopicID, byID); denied != nil {
-			return deletion{err: denied}
-		}
-	}
 	if err != nil {
 		return deletion{err: err}
 	}

@@ -36,6 +36,14 @@
 // the stop of the server, ends the wait; what becomes of the member is the
 // group's business.
 //
+// Only one request at a time plans a commit of the metadata. Who may change what
+// is decided before (the right to a name does not hang on the metadata, and an id
+// has its name for good), and a request of which nothing is left does not come
+// to it: whoever may change nothing keeps nobody waiting.
+//
+// What a request names twice is answered once, and what it may name is bounded
+// (distinct.go), so that a small request cannot have a large answer.
+//
 // Otherwise Handlers has collaborators and no state that outlives a request,
 // so that all of it may be called together.
 //
