@@ -8,6 +8,13 @@ import (
 	"time"
 )
 
+// state is what of a pool is used, and how many frames wait for more.
+func (m *memory) state() (used int64, waiting int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.used, len(m.waiting)
+}
+
 func TestPools(t *testing.T) {
 	for limit, want := range map[int64]int64{1 << 20: 256 << 10, 2 << 20: 256 << 10, 64 << 20: 8 << 20} {
 		p := newPools(limit)
@@ -43,7 +50,7 @@ func TestStrangersDelayNobody(t *testing.T) {
 			go r.pipe().Write(framed(make([]byte, 512<<10))[:300<<10])
 		}
 		synctest.Wait()
-		if len(r.memory.strangers.waiting) == 0 {
+		if _, waiting := r.memory.strangers.state(); waiting == 0 {
 			t.Error("the strangers have memory for all that they began")
 		}
 		strange.Store(false)
@@ -57,7 +64,7 @@ func TestStrangersDelayNobody(t *testing.T) {
 		if took := time.Since(began); took != paceWindow {
 			t.Errorf("a frame that stalls where nobody waits for memory was ended after %v, want %v", took, paceWindow)
 		}
-		if used := r.memory.members.used; ended.Load() > 0 || used != 256<<10 {
+		if used, _ := r.memory.members.state(); ended.Load() > 0 || used != 256<<10 {
 			t.Errorf("%d parked requests were ended, %d bytes are taken, want none, and its piece", ended.Load(), used)
 		}
 	})
