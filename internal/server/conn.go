@@ -55,6 +55,7 @@ type conn struct {
 	gone    atomic.Bool            // hangups has heard the peer go
 	lender  atomic.Pointer[memory] // the pool of the last frame that may have taken memory
 	gaining atomic.Int64           // since when a frame with memory waits for its next hurryBytes, ns since the epoch; 0: none does
+	giving  atomic.Int64           // since when the answer to such a frame waits until the peer takes the next piece of it; 0: none does
 
 	request Request
 	outlet  outlet
@@ -300,8 +301,14 @@ func (c *conn) mayWait(d delivery) bool {
 
 // isProduce peeks at the api key of a frame: only Produce may be served
 // while answers are outstanding.
-func isProduce(frame []byte) bool {
-	return len(frame) >= 2 && kafka.APIKey(binary.BigEndian.Uint16(frame)) == kafka.KeyProduce
+func isProduce(frame []byte) bool { return keyOf(frame) == kafka.KeyProduce }
+
+// keyOf is the api key at the start of a frame; -1 where there is none.
+func keyOf(frame []byte) kafka.APIKey {
+	if len(frame) < 2 {
+		return -1
+	}
+	return kafka.APIKey(binary.BigEndian.Uint16(frame))
 }
 
 // delivery is an answer on its way, with the frame it answers.
@@ -345,7 +352,7 @@ func (c *conn) send(d delivery) error {
 	if d.answer.Payload == nil {
 		return nil
 	}
-	err := c.outlet.write(d.answer.Payload)
+	err := c.outlet.write(d.answer.Payload, d.frame.lender() != nil)
 	(*c.session.Load()).Sent(c.outlet.work)
 	return err
 }

@@ -100,24 +100,25 @@
 // the other: what strangers hold and wait for delays nobody who is logged in. What
 // follows is true of each.
 //
-// Above 256 KiB a frame that is not Produce counts fourfold: what it is decoded
-// to, and its answer, have their share.
+// A frame that is neither Produce nor Fetch nor a log-in counts sixteenfold, a Fetch
+// above 256 KiB fourfold: what it is decoded to, and its answer, have their share.
 //
 // A buffer begins with at most 256 KiB, or with 4 KiB where half of the pool is
 // taken, and grows when that much has really arrived, so the size a peer announces
-// costs next to nothing. Memory is taken in
-// pieces of at most 256 KiB; who waits for a piece does not read. A frame
-// takes at most a quarter of the pool, and those above 256 KiB together three
-// quarters, so that small ones need not wait for large. While somebody waits,
+// costs next to nothing. Memory is taken in pieces of at most 256 KiB; who waits for a
+// piece does not read. A frame takes at most a quarter of the pool, and those that
+// count more than 256 KiB together three quarters, so that small ones need not wait for
+// large. While somebody waits,
 // frames must gain in each 3 s a tenth of what they are, 48 to 160 KiB. When it
 // can go no further the oldest waiting frame gets the one seat outside the pool
 // and is no longer counted in it, so something always finishes and the total
 // stays below the pool plus one frame.
 //
-// A frame keeps its memory until its answer is written. A request that waits for others
-// (Request.Park) either gives it back before (Request.DropFrame: JoinGroup, SyncGroup),
-// or its wait ends within 250 ms when somebody waits for memory (Fetch, which answers
-// with what there is).
+// A frame keeps its memory until its answer is written; while somebody waits, a peer
+// must take a piece of that (64 KiB, or all of a shorter one) in each 3 s. A request
+// that waits for others (Request.Park) either gives it back before (Request.DropFrame:
+// JoinGroup, SyncGroup), or its wait ends within 250 ms when somebody waits for memory
+// (Fetch, which answers with what there is).
 //
 // Records of an answer need no memory where the peer is on a plain socket: the
 // kernel sends them from the file (outlet.SendFile). Any other transport, such as

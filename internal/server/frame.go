@@ -3,6 +3,8 @@ package server
 import (
 	"math/bits"
 	"sync"
+
+	"kaasd/internal/kafka"
 )
 
 const (
@@ -55,10 +57,27 @@ type frame struct {
 	weight int64 // bytes of the loan for one of the frame
 }
 
-// decodedWeight is the weight of large frames that are not Produce. They become
-// messages, and those answers, which together take some times their bytes;
-// records are used where they lie.
-const decodedWeight = 4
+// A frame that is decoded to a message, and that to an answer, takes some times its
+// bytes: names of a few bytes become some hundred each. Records are used where they
+// lie, and so are the tokens of log-ins.
+const (
+	decodedWeight = 16
+	fetchWeight   = 4 // of large ones; others are what consumers send again and again
+)
+
+// weightOf is how often a frame of a size counts, by its first bytes.
+func weightOf(head []byte, size int) int64 {
+	switch keyOf(head) {
+	case kafka.KeyProduce, kafka.KeySASLAuthenticate:
+		return 1
+	case kafka.KeyFetch:
+		if size <= piece {
+			return 1
+		}
+		return fetchWeight
+	}
+	return decodedWeight
+}
 
 var frames = sync.Pool{New: func() any { return new(frame) }}
 

@@ -42,6 +42,8 @@ var (
 	errIdle  = errors.New("idle for too long")
 	errLogin = errors.New("not logged in within the time")
 	errDue   = errors.New("a read has taken too long")
+
+	errLingering = errors.New("an answer was taken too slowly, and others were waiting for the memory of its request")
 )
 
 // badFrame is what is wrong with bytes that make no frame.
@@ -218,9 +220,8 @@ func (c *conn) smallBody(session Session, size int) ([]byte, *frame, error) {
 // largeBody reads a frame into memory that grows as its bytes arrive, as
 // long as they arrive fast enough.
 func (c *conn) largeBody(f *frame, size int, limit time.Time) ([]byte, *frame, error) {
-	if f.loan.large = size > piece; f.loan.large && !isProduce(c.rest[c.first:c.end]) {
-		f.weight = decodedWeight
-	}
+	f.weight = weightOf(c.rest[c.first:c.end], size)
+	f.loan.large = int64(size)*f.weight > piece
 	c.lender.Store(f.memory)
 	defer c.gaining.Store(0)
 	have, gained, paced := 0, 0, 0
@@ -293,7 +294,8 @@ func (c *conn) lend(f *frame, have, size int) error {
 
 // hurry frees memory of a pool for those who wait for it: it ends the wait of the
 // requests whose frames hold some, and the connections whose frames hold some and
-// have not gained their hurryBytes for some time.
+// have not gained their hurryBytes for some time, or whose peers have taken nothing of
+// the answer.
 func (s *Server) hurry(m *memory) {
 	then := time.Now().Add(-hurried).UnixNano()
 	for _, c := range s.connections() {
@@ -305,6 +307,9 @@ func (s *Server) hurry(m *memory) {
 		}
 		if since := c.gaining.Load(); since != 0 && since < then {
 			c.abort(badFramef("a frame arrived too slowly, and others were waiting for its memory"))
+		}
+		if since := c.giving.Load(); since != 0 && since < then {
+			c.abort(errLingering)
 		}
 	}
 }

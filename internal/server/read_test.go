@@ -11,6 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"kaasd/internal/kafka"
+
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 	"go.uber.org/zap/zaptest/observer"
@@ -234,21 +236,56 @@ func TestMemoryPool(t *testing.T) {
 
 // TestDecodedFramesWeighMore: what becomes messages counts with what they take.
 func TestDecodedFramesWeighMore(t *testing.T) {
-	o := testOptions()
-	o.RequestMemory = 16 << 20
-	for key, want := range map[byte]int64{0: 512 << 10, 3: 2 << 20} {
-		bubble(t, o, &handler{serve: echo}, func(t *testing.T, r *rig) {
-			body := make([]byte, 512<<10)
-			body[1] = key
+	for _, c := range []struct {
+		key  kafka.APIKey
+		size int
+		want int64
+	}{
+		{kafka.KeyProduce, 512 << 10, 512 << 10},
+		{kafka.KeyFetch, 512 << 10, 2 << 20},
+		{kafka.KeyFetch, 128 << 10, 128 << 10},
+		{kafka.KeyMetadata, 512 << 10, 8 << 20},
+		{kafka.KeyMetadata, 8 << 10, 128 << 10},
+		{kafka.KeyMetadata, 4 << 10, 0},
+		{kafka.KeySASLAuthenticate, 512 << 10, 512 << 10},
+	} {
+		bubble(t, testOptions(), &handler{serve: echo}, func(t *testing.T, r *rig) {
+			body := make([]byte, c.size)
+			body[1] = byte(c.key)
 			go r.pipe().Write(framed(body))
 			synctest.Wait() // the answer waits, and with it the memory
-			r.memory.members.mu.Lock()
-			defer r.memory.members.mu.Unlock()
-			if r.memory.members.used != want {
-				t.Errorf("key %d: a frame of %d bytes counts as %d, want %d", key, len(body), r.memory.members.used, want)
+			if used, _ := r.memory.members.state(); used != c.want {
+				t.Errorf("%s: a frame of %d bytes counts as %d, want %d", c.key, len(body), used, c.want)
 			}
 		})
 	}
+}
+
+// TestAnswersThatNobodyTakes: a request whose answer is not taken keeps its memory for
+// as long as nobody waits for it, and then 3 s.
+func TestAnswersThatNobodyTakes(t *testing.T) {
+	const many, size = 12, 512 << 10 // of which 8 MiB are counted each, of 56
+	bubble(t, testOptions(), &handler{serve: echo}, func(t *testing.T, r *rig) {
+		body := make([]byte, size)
+		body[1] = byte(kafka.KeyMetadata)
+		go r.pipe().Write(framed(body))
+		time.Sleep(20 * time.Second)
+		if n := r.Connections(); n != 1 {
+			t.Fatalf("%d connections, want the one whose memory nobody waits for", n)
+		}
+		for range many {
+			go r.pipe().Write(framed(body))
+		}
+		began := time.Now()
+		c := r.pipe()
+		c.send(framed(body))
+		if got := len(c.receive()); got != size {
+			t.Errorf("got %d bytes", got)
+		}
+		if took := time.Since(began); took > 3*hurried {
+			t.Errorf("a request behind %d whose answers nobody takes took %v", many, took)
+		}
+	})
 }
 
 // TestSmallFramesPassAFullPool: heartbeats do not wait behind large frames.

@@ -28,6 +28,7 @@ type outlet struct {
 	left   int           // bytes of the payload still to come
 	clock  time.Time     // when the last write ended, or the payload was begun
 	work   time.Duration // of the payload so far
+	held   bool          // the frame that the payload answers holds memory
 	gather *buffer       // nil when nothing is gathered
 	filled int
 	parts  [2][]byte
@@ -42,9 +43,11 @@ func patience(timeout time.Duration, stopping bool) time.Duration {
 	return timeout
 }
 
-// write writes a payload.
-func (o *outlet) write(p Payload) error {
-	o.left, o.clock, o.work = p.Size(), time.Now(), 0
+// write writes a payload; held says whether the frame that it answers holds memory
+// meanwhile.
+func (o *outlet) write(p Payload, held bool) error {
+	o.left, o.clock, o.work, o.held = p.Size(), time.Now(), 0, held
+	o.gave()
 	defer o.reset()
 	if _, err := p.WriteTo(o); err != nil {
 		return fmt.Errorf("write an answer: %w", err)
@@ -55,7 +58,15 @@ func (o *outlet) write(p Payload) error {
 	return nil
 }
 
+// gave notes that the peer has taken what was written until now.
+func (o *outlet) gave() {
+	if o.held {
+		o.conn.giving.Store(o.clock.UnixNano())
+	}
+}
+
 func (o *outlet) reset() {
+	o.conn.giving.Store(0)
 	o.gather.free()
 	o.gather, o.filled, o.left = nil, 0, 0
 }
@@ -142,6 +153,7 @@ func (o *outlet) worked(bytes int) {
 	now := time.Now()
 	o.work += min(now.Sub(o.clock), mostWork(writeWork, bytes))
 	o.clock = now
+	o.gave()
 }
 
 // goOn judges a write that did not finish: a deadline that fired is armed
