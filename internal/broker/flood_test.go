@@ -215,8 +215,8 @@ func TestLargeBombsAfterTheLogin(t *testing.T) {
 				p.drain()
 			})
 			// Its buffer grows, which makes twice the frame, and decoding may make
-			// 14 MiB and twice the frame.
-			if cost > 18<<20+5*bytes {
+			// 8 MiB and the frame once more.
+			if cost > 12<<20+4*bytes {
 				t.Errorf("a frame of %d MB made %d MB", bytes>>20, cost>>20)
 			}
 			client.served(t)

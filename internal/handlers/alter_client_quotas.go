@@ -21,6 +21,9 @@ import (
 // (Kafka applies the first); answers are in the order asked. What else the
 // model decides is in quota.
 func (h *Handlers) alterClientQuotas(c *call, req *message.AlterClientQuotasRequest) (*message.AlterClientQuotasResponse, error) {
+	if err := tooMany(len(req.Entries)); err != nil {
+		return nil, err
+	}
 	if err := c.allow(kafka.OpAlterConfigs, kafka.Cluster); err != nil {
 		return c.refuseQuotas(req, err), nil
 	}

@@ -11,6 +11,9 @@ import (
 // AlterConfigs (key 33, KIP-133): v0-2, flexible from v2. It replaces all
 // overrides of a resource: what is not sent is reset.
 func (h *Handlers) alterConfigs(c *call, req *message.AlterConfigsRequest) (*message.AlterConfigsResponse, error) {
+	if err := tooMany(len(req.Resources)); err != nil {
+		return nil, err
+	}
 	var edits []configEdit
 	for _, asked := range req.Resources {
 		r := configResource{asked.ResourceType, asked.ResourceName}

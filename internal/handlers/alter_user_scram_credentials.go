@@ -26,6 +26,9 @@ import (
 // as the KIP says (Kafka: 92); the same one twice is 92. An empty salted password
 // is 93 (Kafka: -1).
 func (h *Handlers) alterUserScramCredentials(c *call, req *message.AlterUserScramCredentialsRequest) (*message.AlterUserScramCredentialsResponse, error) {
+	if err := tooMany(len(req.Deletions) + len(req.Upsertions)); err != nil {
+		return nil, err
+	}
 	edits := scramEdits(req)
 	if err := c.allow(kafka.OpAlter, kafka.Cluster); err != nil {
 		for _, e := range edits {

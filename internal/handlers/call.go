@@ -58,7 +58,11 @@ func (c *call) budget() int {
 	case c.header.Key == kafka.KeyProduce:
 		return c.size + 1<<20
 	}
-	return min(16*c.size, 14<<20+2*c.size) // the same at 1 MiB
+	// The requests of clients for all partitions there can be take 7 MiB. A small
+	// one may grow more than a large one, whose elements are not all empty: the
+	// two are the same at 546 KiB. How much its answer takes is bounded by what it
+	// may name (maxNamed).
+	return min(16*c.size, 8<<20+c.size)
 }
 
 // code is the error code that err has for the client. It is counted here, and

@@ -14,6 +14,9 @@ import (
 // Differs from Kafka: an ACL with a number that is not known is 42 (Kafka closes
 // the connection).
 func (h *Handlers) createAcls(c *call, req *message.CreateAclsRequest) (*message.CreateAclsResponse, error) {
+	if err := tooMany(len(req.Creations)); err != nil {
+		return nil, err
+	}
 	acls := make([]kafka.ACL, len(req.Creations))
 	for i, asked := range req.Creations {
 		acls[i] = kafka.ACL{

@@ -14,6 +14,9 @@ import (
 //
 // Differs from Kafka: validate_only is not charged.
 func (h *Handlers) createPartitions(c *call, req *message.CreatePartitionsRequest) (*message.CreatePartitionsResponse, error) {
+	if err := tooMany(len(req.Topics)); err != nil {
+		return nil, err
+	}
 	names := make([]string, 0, len(req.Topics))
 	for _, t := range req.Topics {
 		names = append(names, t.Name)

@@ -14,6 +14,9 @@ import (
 // Differs from Kafka: a filter with a number that is not known is 42 (Kafka
 // closes the connection).
 func (h *Handlers) deleteAcls(c *call, req *message.DeleteAclsRequest) (*message.DeleteAclsResponse, error) {
+	if err := tooMany(len(req.Filters)); err != nil {
+		return nil, err
+	}
 	filters := make([]kafka.ACLFilter, len(req.Filters))
 	for i, asked := range req.Filters {
 		filters[i] = kafka.ACLFilter{

@@ -12,6 +12,9 @@ import (
 // that finds the client in debt is 89.
 func (h *Handlers) deleteTopics(c *call, req *message.DeleteTopicsRequest) (*message.DeleteTopicsResponse, error) {
 	asked := namedOrID(req)
+	if err := tooMany(len(asked)); err != nil {
+		return nil, err
+	}
 	gone := refuseRepeated(asked)
 	err := c.deleteAll(asked, gone)
 	resp := &message.DeleteTopicsResponse{Responses: []message.DeleteTopicsResponseTopic{}}

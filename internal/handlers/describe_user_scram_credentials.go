@@ -18,6 +18,9 @@ import (
 // Differs from Kafka: a denied request gets no results (Kafka: one with an empty
 // name for each user asked, and no answer at all when all are asked for).
 func (h *Handlers) describeUserScramCredentials(c *call, req *message.DescribeUserScramCredentialsRequest) (*message.DescribeUserScramCredentialsResponse, error) {
+	if err := tooMany(len(req.Users)); err != nil {
+		return nil, err
+	}
 	if err := c.allow(kafka.OpDescribe, kafka.Cluster); err != nil {
 		return &message.DescribeUserScramCredentialsResponse{
 			ErrorCode: c.code(err), Results: []message.DescribeUserScramCredentialsResponseResult{},

@@ -5,10 +5,12 @@ import (
 	"slices"
 )
 
-// maxNamed is how many different names one request may hold: twice as many as
-// there can be partitions. What an answer takes while it is made, up to 300
-// bytes for each name of three, is bounded by it.
-const maxNamed = 2 * maxPartitions
+// maxNamed is how much one request may name, each thing that it describes once:
+// all partitions there can be and a topic for each, and then some. The answer to
+// a name of 6 bytes takes up to 200 bytes (CreateTopics, with the reason why
+// not), to the number of a partition 110 (DescribeProducers), so that no answer
+// takes more than 50 MB.
+const maxNamed = 2*maxPartitions + 50_000
 
 // names are those that a request has held so far.
 type names[K comparable] map[K]struct{}
@@ -23,7 +25,7 @@ func (seen names[K]) first(name K) bool {
 // tooMany is the end of a connection whose request names more than maxNamed.
 func tooMany(named int) error {
 	if named > maxNamed {
-		return fmt.Errorf("a request may name %d things, not more", maxNamed)
+		return fmt.Errorf("a request may name %d groups, topics, partitions or others, not more", maxNamed)
 	}
 	return nil
 }

@@ -126,6 +126,11 @@ func TestNamesOfARequestAreBounded(t *testing.T) {
 		{"one group", kafka.KeyDescribeGroups, 6, &message.DescribeGroupsRequest{Groups: make([]string, maxNamed+1)}, true},
 		{"groups", kafka.KeyDescribeGroups, 6, &message.DescribeGroupsRequest{Groups: groups}, false},
 		{"one partition", kafka.KeyOffsetFetch, 9, &message.OffsetFetchRequest{Groups: []message.OffsetFetchGroup{offsets("g", make([]int32, maxNamed+1))}}, true},
+		{"all partitions", kafka.KeyOffsetFetch, 9, &message.OffsetFetchRequest{Groups: []message.OffsetFetchGroup{{GroupID: "g", MemberEpoch: -1, Topics: many(maxPartitions, func(i int) message.OffsetFetchTopic {
+			return message.OffsetFetchTopic{Name: groups[i], PartitionIndexes: numbers[:1:1]}
+		})}}}, true},
+		{"topics to make", kafka.KeyCreateTopics, 5, &message.CreateTopicsRequest{Topics: make([]message.CreateTopicsTopic, maxNamed+1)}, false},
+		{"topics to delete", kafka.KeyDeleteTopics, 5, &message.DeleteTopicsRequest{TopicNames: groups}, false},
 		{"partitions", kafka.KeyOffsetFetch, 9, &message.OffsetFetchRequest{Groups: []message.OffsetFetchGroup{offsets("g", numbers)}}, false},
 		{"partitions of two groups", kafka.KeyOffsetFetch, 9, &message.OffsetFetchRequest{Groups: []message.OffsetFetchGroup{offsets("g", half), offsets("h", half)}}, false},
 	} {

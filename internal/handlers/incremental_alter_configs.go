@@ -22,6 +22,9 @@ const (
 // Differs from Kafka: a broker property that kaasd does not have is refused
 // (40), where Kafka stores it for plugins.
 func (h *Handlers) incrementalAlterConfigs(c *call, req *message.IncrementalAlterConfigsRequest) (*message.IncrementalAlterConfigsResponse, error) {
+	if err := tooMany(len(req.Resources)); err != nil {
+		return nil, err
+	}
 	var edits []configEdit
 	for _, asked := range req.Resources {
 		r := configResource{asked.ResourceType, asked.ResourceName}
