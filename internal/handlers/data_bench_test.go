@@ -14,7 +14,9 @@ import (
 // serve is a request without the reading of its answer. The frame is given
 // as it was read: a broker writes offsets into the batches in it.
 func (p *peer) serve(request *server.Request, frame []byte) {
-	copy(request.Frame, frame)
+	own := request.Frame
+	copy(own, frame)
+	defer func() { request.Frame = own }() // a Fetch drops it
 	a, err := p.session.Serve(p.ctx, request)
 	if err != nil {
 		p.t.Fatal(err)

@@ -150,3 +150,18 @@ func roundTrip(address string, frame []byte) error {
 	_, err = io.CopyN(io.Discard, nc, int64(binary.BigEndian.Uint32(size[:])))
 	return err
 }
+
+// TestFetchesDropTheirFrames: records may be on their way for long, and a peer that
+// takes them slowly holds no memory that others wait for.
+func TestFetchesDropTheirFrames(t *testing.T) {
+	p := newRig(t).connect(plainListener)
+	r := &server.Request{Frame: p.frame(kafka.KeyFetch, 12, &message.FetchRequest{ReplicaID: -1, SessionEpoch: -1}), Received: time.Now()}
+	answer, err := p.session.Serve(p.ctx, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Payload.Release()
+	if r.Frame != nil {
+		t.Error("a Fetch holds its frame while it is answered")
+	}
+}

@@ -118,7 +118,8 @@
 // must take a piece of that (64 KiB, or all of a shorter one) in each 3 s. A request
 // that waits for others (Request.Park) either gives it back before (Request.DropFrame:
 // JoinGroup, SyncGroup), or its wait ends within 250 ms when somebody waits for memory
-// (Fetch, which answers with what there is).
+// (Fetch, which answers with what there is, and drops its frame then: records may take
+// long).
 //
 // Records of an answer need no memory where the peer is on a plain socket: the
 // kernel sends them from the file (outlet.SendFile). Any other transport, such as
