@@ -120,6 +120,36 @@ func TestACLs(t *testing.T) {
 	}
 }
 
+// Filters that together match more than an answer may take memory for remove
+// nothing.
+func TestFiltersThatMatchTooMuch(t *testing.T) {
+	c := newRig(t, withACLs).connectAs("admin")
+	const acls = 501
+	create(c, many(acls, func(i int) message.CreateAclsCreation {
+		return rule("User:alice", kafka.OpRead, kafka.ResourceTopic, fmt.Sprint("t", i))
+	})...)
+	remove := func(filters int) (codes map[kafka.Code]int) {
+		codes = map[kafka.Code]int{}
+		resp := c.ask(kafka.KeyDeleteAcls, 3, &message.DeleteAclsRequest{Filters: many(filters, func(int) message.DeleteAclsFilter {
+			return message.DeleteAclsFilter{ResourceTypeFilter: 1, PatternTypeFilter: 1, Operation: 1, PermissionType: 1}
+		})}).message.(*message.DeleteAclsResponse)
+		for _, f := range resp.FilterResults {
+			codes[f.ErrorCode] += 1 + len(f.MatchingACLs)
+		}
+		return codes
+	}
+	filters := maxNamed/acls + 1
+	if diff := cmp.Diff(map[kafka.Code]int{kafka.InvalidRequest: filters}, remove(filters)); diff != "" {
+		t.Errorf("too many: %s", diff)
+	}
+	if n := len(list(c, everyACL)); n != acls {
+		t.Errorf("%d of %d ACLs are left", n, acls)
+	}
+	if diff := cmp.Diff(map[kafka.Code]int{kafka.NoError: 2 * (1 + acls)}, remove(2)); diff != "" {
+		t.Errorf("twice: %s", diff)
+	}
+}
+
 func TestBadACLs(t *testing.T) {
 	c := newRig(t, withACLs).connectAs("admin")
 	number := func(f func(*message.CreateAclsCreation)) message.CreateAclsCreation {

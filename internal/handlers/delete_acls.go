@@ -11,8 +11,9 @@ import (
 // match is in the answers of both. Every ACL removed, and every filter refused,
 // is one line of the audit log. Without an authorizer there are no ACLs: 54.
 //
-// Differs from Kafka: a filter with a number that is not known is 42 (Kafka
-// closes the connection).
+// Differs from Kafka: filters that match more than 250,000 ACLs, counted for
+// each filter, are 42 and remove nothing; a filter with a number that is not known
+// is 42 (Kafka closes the connection).
 func (h *Handlers) deleteAcls(c *call, req *message.DeleteAclsRequest) (*message.DeleteAclsResponse, error) {
 	if err := tooMany(len(req.Filters)); err != nil {
 		return nil, err
@@ -60,7 +61,7 @@ func (c *call) removeACLs(filters []kafka.ACLFilter) ([][]kafka.ACL, []error) {
 	}
 	gone := map[kafka.ACL]bool{}
 	_, err := c.update(func(d *metadata.Draft) error {
-		acls := d.ACLs()
+		acls, matches := d.ACLs(), 0
 		for i, f := range filters {
 			if faults[i] = f.Check(); faults[i] != nil {
 				continue
@@ -71,6 +72,9 @@ func (c *call) removeACLs(filters []kafka.ACLFilter) ([][]kafka.ACL, []error) {
 					gone[a] = true
 				}
 			}
+			if matches += len(found[i]); matches > maxNamed {
+				return kafka.Errorf(kafka.InvalidRequest, "the filters match more than %d ACLs, counted once for each filter: use fewer filters", maxNamed)
+			}
 		}
 		for a := range gone {
 			if err := d.Add(metadata.NewACLDeleted(a)); err != nil {
@@ -80,7 +84,7 @@ func (c *call) removeACLs(filters []kafka.ACLFilter) ([][]kafka.ACL, []error) {
 		return nil
 	})
 	if err != nil {
-		return found, failed(faults, err)
+		return make([][]kafka.ACL, len(filters)), failed(faults, err)
 	}
 	for a := range gone {
 		c.auditACL("ACL deleted", a, nil)

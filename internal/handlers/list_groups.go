@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"kaasd/internal/codec/message"
+	"kaasd/internal/group"
 	"kaasd/internal/kafka"
 )
 
@@ -20,8 +21,12 @@ func (h *Handlers) listGroups(c *call, req *message.ListGroupsRequest) (*message
 		return resp, nil
 	}
 	all := c.may(kafka.OpDescribe, kafka.Cluster)
+	shown := map[group.State]bool{} // a filter may be long, and groups many: each state is looked for once
 	for _, g := range h.Groups.List() {
-		if wanted(req.StatesFilter, g.State.String()) && (all || c.may(kafka.OpDescribe, kafka.GroupResource(g.Name))) {
+		if _, known := shown[g.State]; !known {
+			shown[g.State] = wanted(req.StatesFilter, g.State.String())
+		}
+		if shown[g.State] && (all || c.may(kafka.OpDescribe, kafka.GroupResource(g.Name))) {
 			resp.Groups = append(resp.Groups, message.ListGroupsResponseGroup{
 				GroupID: g.Name, ProtocolType: g.ProtocolType, GroupState: g.State.String(), GroupType: groupType,
 			})
