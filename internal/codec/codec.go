@@ -60,9 +60,10 @@ func encodeAnswer(a answer, whole int) (*Frame, error) {
 	for _, p := range f.parts {
 		f.size += p.source.Size()
 	}
+	c.checkSize(f.size)
 	if f.inPieces = c.pieces.gone > 0; !f.inPieces {
 		f.answer = answer{}
-		c.putSize(f.head, f.size)
+		putSize(f.head, f.size)
 	}
 	if err := c.failure(); err != nil {
 		f.Release()
@@ -83,17 +84,20 @@ func EncodeRequest(h RequestHeader, flexible bool, m Message) ([]byte, error) {
 	if len(c.parts) > 0 {
 		return nil, fmt.Errorf("encode %s request: its records are not bytes", h.Key)
 	}
-	c.putSize(c.buf, len(c.buf))
+	c.checkSize(len(c.buf))
+	putSize(c.buf, len(c.buf))
 	if err := c.failure(); err != nil {
 		return nil, fmt.Errorf("encode %s request: %w", h.Key, err)
 	}
 	return c.buf, nil
 }
 
-// putSize writes the prefix of a frame of size bytes.
-func (c *Cursor) putSize(head []byte, size int) {
+// checkSize refuses a frame that is longer than its prefix can say.
+func (c *Cursor) checkSize(size int) {
 	if size > math.MaxInt32 {
 		c.fail(0, "size", "frame of %d bytes is longer than its prefix can say", size)
 	}
-	binary.BigEndian.PutUint32(head, uint32(size-sizeBytes))
 }
+
+// putSize writes the prefix of a frame of size bytes.
+func putSize(head []byte, size int) { binary.BigEndian.PutUint32(head, uint32(size-sizeBytes)) }

@@ -55,7 +55,7 @@ func (c *Cursor) cut(b []byte) {
 	p := &c.pieces
 	if p.to != nil && p.err == nil && len(b) > 0 {
 		if p.gone == 0 {
-			c.putSize(b, p.size)
+			putSize(b, p.size)
 		}
 		_, p.err = p.to.Write(b)
 	}

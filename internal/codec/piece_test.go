@@ -111,6 +111,18 @@ func TestPiecesThatCannotBeWritten(t *testing.T) {
 	}
 }
 
+// TestPiecesOfAFrameThatIsTooLong: a frame has no more than 2^31-1 bytes, which is known
+// before any of them is written.
+func TestPiecesOfAFrameThatIsTooLong(t *testing.T) {
+	m, key := &order{Items: make([]item, 1<<16+8)}, strings.Repeat("k", 1<<15-1)
+	for i := range m.Items {
+		m.Items[i].Key = key
+	}
+	if _, err := codec.EncodeResponseInPieces(7, 1, true, true, m); err == nil || !strings.Contains(err.Error(), "longer than its prefix can say") {
+		t.Errorf("got %v", err)
+	}
+}
+
 // TestPiecesHoldNoSources: records are not where they were when an answer is encoded
 // again.
 func TestPiecesHoldNoSources(t *testing.T) {

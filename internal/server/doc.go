@@ -100,8 +100,8 @@
 // the other: what strangers hold and wait for delays nobody who is logged in. What
 // follows is true of each.
 //
-// A frame that is neither Produce nor Fetch nor a log-in counts sixteenfold, a Fetch
-// above 256 KiB fourfold: what it is decoded to, and its answer, have their share.
+// A frame that is neither Produce nor a log-in counts sixteenfold, a Fetch of up to
+// 256 KiB fourfold: what it is decoded to, and its answer, have their share.
 //
 // A buffer begins with at most 256 KiB, or with 4 KiB where half of the pool is
 // taken, and grows when that much has really arrived, so the size a peer announces

@@ -62,7 +62,7 @@ type frame struct {
 // lie, and so are the tokens of log-ins.
 const (
 	decodedWeight = 16
-	fetchWeight   = 4 // of large ones; others are what consumers send again and again
+	fetchWeight   = 4 // up to a piece: what consumers send again and again
 )
 
 // weightOf is how often a frame of a size counts, by its first bytes.
@@ -72,9 +72,8 @@ func weightOf(head []byte, size int) int64 {
 		return 1
 	case kafka.KeyFetch:
 		if size <= piece {
-			return 1
+			return fetchWeight
 		}
-		return fetchWeight
 	}
 	return decodedWeight
 }

@@ -64,7 +64,7 @@ func TestStrangersDelayNobody(t *testing.T) {
 		if took := time.Since(began); took != paceWindow {
 			t.Errorf("a frame that stalls where nobody waits for memory was ended after %v, want %v", took, paceWindow)
 		}
-		if used, _ := r.memory.members.state(); ended.Load() > 0 || used != 256<<10 {
+		if used, _ := r.memory.members.state(); ended.Load() > 0 || used != fetchWeight*256<<10 {
 			t.Errorf("%d parked requests were ended, %d bytes are taken, want none, and its piece", ended.Load(), used)
 		}
 	})

@@ -242,8 +242,8 @@ func TestDecodedFramesWeighMore(t *testing.T) {
 		want int64
 	}{
 		{kafka.KeyProduce, 512 << 10, 512 << 10},
-		{kafka.KeyFetch, 512 << 10, 2 << 20},
-		{kafka.KeyFetch, 128 << 10, 128 << 10},
+		{kafka.KeyFetch, 512 << 10, 8 << 20},
+		{kafka.KeyFetch, 128 << 10, 512 << 10},
 		{kafka.KeyMetadata, 512 << 10, 8 << 20},
 		{kafka.KeyMetadata, 8 << 10, 128 << 10},
 		{kafka.KeyMetadata, 4 << 10, 0},
@@ -284,6 +284,28 @@ func TestAnswersThatNobodyTakes(t *testing.T) {
 		}
 		if took := time.Since(began); took > 3*hurried {
 			t.Errorf("a request behind %d whose answers nobody takes took %v", many, took)
+		}
+	})
+}
+
+// TestAnswersThatAreTakenSlowly: while others wait for its memory, a peer is given the
+// time to take 64 KiB in 3 s.
+func TestAnswersThatAreTakenSlowly(t *testing.T) {
+	const size, step = 512 << 10, 32 << 10
+	bubble(t, testOptions(), &handler{serve: echo}, func(t *testing.T, r *rig) {
+		body := make([]byte, size)
+		body[1] = byte(kafka.KeyMetadata)
+		slow := r.pipe()
+		go slow.Write(framed(body))
+		time.Sleep(time.Second)
+		for range 12 {
+			go r.pipe().Write(framed(body))
+		}
+		for left := sizeBytes + size; left > 0; left -= min(left, step) {
+			if _, err := io.ReadFull(slow, make([]byte, min(left, step))); err != nil {
+				t.Fatalf("with %d bytes to come: %v", left, err)
+			}
+			time.Sleep(time.Second)
 		}
 	})
 }

@@ -16,6 +16,7 @@ const (
 	repeatEvery = 10 * time.Second // one line per group and subject
 	maxGroups   = 1024             // remembered
 	maxRepeats  = 64               // lines of a group in 10 s
+	maxLines    = 1024             // lines of all groups in 10 s
 )
 
 // Repeats holds back log lines that say the same of the same subject: a host, or
@@ -26,6 +27,8 @@ type Repeats struct {
 	mu     sync.Mutex
 	groups map[string]*list.Element
 	order  list.List // of *repeats, the one asked about last at the back
+	since  time.Time // of lines
+	lines  int       // logged within 10 s, of all groups
 }
 
 // repeats is what was logged of a group within 10 s.
@@ -42,18 +45,22 @@ type line struct {
 }
 
 // Allow says whether the line may be logged now: of each subject at most one in
-// 10 s, and of each group at most 64; and how many lines of the group were not since
-// its last one. When there are very many groups the one that nobody has asked about
+// 10 s, of each group at most 64 and of all at most 1024; and how many lines of the
+// group were not since its last one. When there are very many groups the one that nobody has asked about
 // for longest is forgotten, with what it had not told.
 func (r *Repeats) Allow(group, subject string, now time.Time) (suppressed int, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	g := r.group(group)
 	g.forget(now)
-	if _, known := g.seen[subject]; known || len(g.seen) >= maxRepeats {
+	if now.Sub(r.since) >= repeatEvery {
+		r.since, r.lines = now, 0
+	}
+	if _, known := g.seen[subject]; known || len(g.seen) >= maxRepeats || r.lines >= maxLines {
 		g.suppressed++
 		return 0, false
 	}
+	r.lines++
 	g.seen[subject] = struct{}{}
 	g.logged = append(g.logged, line{subject, now})
 	suppressed, g.suppressed = g.suppressed, 0

@@ -11,6 +11,7 @@ import (
 const (
 	gatherBytes = 16 << 10 // small parts of an answer are written together
 	smallPart   = 4 << 10
+	heldStep    = 64 << 10 // how much of an answer must be taken at a time while others wait for memory
 
 	stopPatience = 2 * time.Second // with a peer that takes nothing, at a stop
 
@@ -85,6 +86,11 @@ func (o *outlet) Write(p []byte) (int, error) {
 		o.filled += copy(o.gather.bytes[o.filled:], p)
 		return len(p), nil
 	}
+	if o.held && len(p) > heldStep {
+		if err := o.flush(); err != nil {
+			return 0, err
+		}
+	}
 	if o.filled == 0 {
 		return o.send(p)
 	}
@@ -113,8 +119,22 @@ func (o *outlet) flush() error {
 	return err
 }
 
-// send sends all of p.
-func (o *outlet) send(p []byte) (int, error) {
+// send sends all of p, and where memory is held meanwhile in steps, since that the
+// peer has taken some is known after each.
+func (o *outlet) send(p []byte) (sent int, err error) {
+	for o.held && err == nil && len(p)-sent > heldStep {
+		var n int
+		n, err = o.sendStep(p[sent:][:heldStep])
+		sent += n
+	}
+	if err != nil {
+		return sent, err
+	}
+	n, err := o.sendStep(p[sent:])
+	return sent + n, err
+}
+
+func (o *outlet) sendStep(p []byte) (int, error) {
 	progress, sent := o.clock, 0
 	for {
 		n, err := o.conn.nc.Write(p[sent:])
