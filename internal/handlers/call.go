@@ -165,12 +165,16 @@ func (c *call) encode(m codec.Message) error {
 		return fmt.Errorf("encode the answer: %w", err)
 	}
 	c.answer.Payload = f
-	if c.header.Key == kafka.KeyFetch {
+	if c.header.Key == kafka.KeyFetch && len(f.Head()) <= littleHead {
 		c.request.DropFrame() // records may be on their way for long, and nothing asked for is needed
 	}
 	c.settle(f)
 	return nil
 }
+
+// littleHead is how much of a Fetch's answer may be in memory, in bytes, while nothing
+// is counted for it.
+const littleHead = 16 << 10
 
 // settle pays for the answer out of its grant. How much that is shows only in
 // the encoded answer, and what is then left to wait belongs at its beginning: it

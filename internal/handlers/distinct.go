@@ -9,7 +9,7 @@ import (
 // all partitions there can be and a topic for each, and then some. The answer to
 // a name of 6 bytes takes up to 200 bytes (CreateTopics, with the reason why
 // not), to the number of a partition 110 (DescribeProducers), so that no answer
-// takes more than 50 MB.
+// takes more than 50 MB, but for what is described of topics and groups that exist.
 const maxNamed = 2*maxPartitions + 50_000
 
 // names are those that a request has held so far.

@@ -57,8 +57,11 @@ func TestNamedTwiceIsAnsweredOnce(t *testing.T) {
 		{kafka.KeyOffsetFetch, 8, &message.OffsetFetchRequest{Groups: []message.OffsetFetchGroup{
 			{GroupID: "g", Topics: []message.OffsetFetchTopic{{Name: "a", PartitionIndexes: two}, {Name: "a", PartitionIndexes: three}, {Name: "b", PartitionIndexes: two}}},
 			{GroupID: "h", Topics: []message.OffsetFetchTopic{{Name: "a", PartitionIndexes: one}}},
-			{GroupID: "g", Topics: []message.OffsetFetchTopic{{Name: "a", PartitionIndexes: two}}},
-		}}, "Groups.Topics.Partitions", []int{2, 4, 5}},
+			{GroupID: "g", Topics: []message.OffsetFetchTopic{{Name: "a", PartitionIndexes: two}, {Name: "c", PartitionIndexes: one}}},
+		}}, "Groups.Topics.Partitions", []int{2, 5, 6}},
+		{kafka.KeyFetch, 12, &message.FetchRequest{ReplicaID: -1, SessionEpoch: -1, MaxBytes: 1, Topics: []message.FetchTopic{
+			{Topic: "a", Partitions: []message.FetchPartition{{Partition: 0}, {Partition: 0}, {Partition: 1}}}, {Topic: "a", Partitions: []message.FetchPartition{{Partition: 0}}},
+		}}, "Responses.Partitions", []int{1, 2}},
 		{kafka.KeyOffsetFetch, 10, &message.OffsetFetchRequest{Groups: []message.OffsetFetchGroup{
 			{GroupID: "g", Topics: []message.OffsetFetchTopic{{TopicID: topic.ID, PartitionIndexes: two}, {TopicID: topic.ID, PartitionIndexes: two}}},
 		}}, "Groups.Topics.Partitions", []int{1, 1, 1}},

@@ -3,6 +3,7 @@ package handlers
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
@@ -159,7 +160,8 @@ func (f *fetchSession) sweep() {
 	f.order = kept
 }
 
-// fullFetch is every partition that a request names, in its order.
+// fullFetch is every partition that a request names, in its order; of one that it names
+// twice the last, as in Kafka.
 func fullFetch(req *message.FetchRequest) []fetchPosition {
 	n := 0
 	for i := range req.Topics {
@@ -180,7 +182,26 @@ func fullFetch(req *message.FetchRequest) []fetchPosition {
 			})
 		}
 	}
-	return positions
+	return lastOfEach(positions)
+}
+
+// lastOfEach keeps each partition once, where it was named first.
+func lastOfEach(positions []fetchPosition) []fetchPosition {
+	if len(positions) == 1 {
+		return positions
+	}
+	at := make(map[fetchName]int, len(positions))
+	kept := positions[:0]
+	for _, p := range positions {
+		i, again := at[p.fetchName]
+		if again {
+			kept[i] = p
+			continue
+		}
+		at[p.fetchName] = len(kept)
+		kept = append(kept, p)
+	}
+	return slices.Clip(kept)
 }
 
 // create begins a session for what was just answered, and gives its id; 0

@@ -53,8 +53,9 @@ func keepDistinctOffsets(req *message.OffsetFetchRequest) (err error) {
 	if req.Topics, err = offsetTopics.distinct(req.Topics); err != nil {
 		return err
 	}
-	req.Groups, err = distinct(req.Groups, func(g *message.OffsetFetchGroup) groupWords { return groupWords{g.GroupID, g.Topics == nil} })
+	req.Groups = gathered(req.Groups)
 	named := len(req.Groups)
+	err = tooMany(named)
 	for i := 0; i < len(req.Groups) && err == nil; i++ {
 		g := &req.Groups[i]
 		if g.Topics, err = offsetTopics.distinct(g.Topics); err != nil {
@@ -66,6 +67,23 @@ func keepDistinctOffsets(req *message.OffsetFetchRequest) (err error) {
 		err = tooMany(named)
 	}
 	return err
+}
+
+// gathered is each group once, with all of the topics that are asked of it.
+func gathered(groups []message.OffsetFetchGroup) []message.OffsetFetchGroup {
+	at := map[groupWords]int{}
+	kept := groups[:0]
+	for _, g := range groups {
+		words := groupWords{g.GroupID, g.Topics == nil}
+		i, again := at[words]
+		if again {
+			kept[i].Topics = append(kept[i].Topics, g.Topics...)
+			continue
+		}
+		at[words] = len(kept)
+		kept = append(kept, g)
+	}
+	return kept
 }
 
 // offsets are those of a group: of the topics asked for, or with nil of all
