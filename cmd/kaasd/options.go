@@ -143,7 +143,7 @@ func networkOptions() []option {
 		sizeOption("socket.request.max.bytes", "104857600", 1024, math.MaxInt32, func(s *settings) *int { return &s.Network.MaxRequest }).ofKafka().
 			says("the largest request after log-in"),
 		sizeOption("queued.max.request.bytes", "64MiB", 1<<20, math.MaxInt64, func(s *settings) *int64 { return &s.Network.RequestMemory }).ofKafka().
-			says("memory for requests that are arriving; who does not fit waits"),
+			says("memory for requests until they are answered, and what they are answered with; who does not fit waits"),
 		intOption("max.connections", "2147483647", 1, math.MaxInt32, func(s *settings) *int { return &s.Network.MaxConnections }).ofKafka().
 			says("open connections at once; the default is as many as half of memory.limit has room for, at 8 KiB each, or 32 KiB where a listener has TLS; never more than descriptors allow"),
 		intOption("max.connections.per.ip", "2147483647", 1, math.MaxInt32, func(s *settings) *int { return &s.Network.MaxConnectionsPerIP }).ofKafka().

@@ -19,8 +19,8 @@ type account struct {
 }
 
 // room is how many bytes the members of all groups may keep together: a sixteenth
-// of the memory, within bounds. Writing members down takes three times what they
-// keep for a moment, which has to fit too.
+// of the memory, but 16 MiB to 1 GiB. Writing members down takes three times what
+// they keep for a moment, too.
 func (o *Options) room() int64 {
 	const least, unknown, most = 16 << 20, 64 << 20, 1 << 30
 	if o.Memory == 0 {
