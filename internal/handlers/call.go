@@ -172,6 +172,22 @@ func (c *call) encode(m codec.Message) error {
 	return nil
 }
 
+// littleAnswer is how long an answer may be, in bytes of memory, that nothing is
+// reserved for.
+const littleAnswer = 64 << 10
+
+// reserve takes memory for an answer before it is made, where it is long. To wait for
+// it is not work.
+func (c *call) reserve(bytes int) error {
+	if bytes <= littleAnswer {
+		return nil
+	}
+	began := time.Now()
+	err := c.request.Reserve(int64(bytes))
+	c.parked += time.Since(began)
+	return err
+}
+
 // littleHead is how much of a Fetch's answer may be in memory, in bytes, while nothing
 // is counted for it.
 const littleHead = 16 << 10

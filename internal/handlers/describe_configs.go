@@ -18,6 +18,9 @@ func (h *Handlers) describeConfigs(c *call, req *message.DescribeConfigsRequest)
 	if err != nil {
 		return nil, err
 	}
+	if err := c.reserve(configsBytes(resources)); err != nil {
+		return nil, err
+	}
 	resp := &message.DescribeConfigsResponse{Results: []message.DescribeConfigsResponseResult{}}
 	for _, asked := range resources {
 		entries, err := c.configsOf(configResource{asked.ResourceType, asked.ResourceName})
@@ -28,6 +31,21 @@ func (h *Handlers) describeConfigs(c *call, req *message.DescribeConfigsRequest)
 		resp.Results = append(resp.Results, describeResult(asked, c.code(err), message, c.shown(entries, asked.ConfigurationKeys, req)))
 	}
 	return resp, nil
+}
+
+// configsBytes is the memory that an answer takes at the most: that of a topic with
+// all of its configs, their synonyms and words takes 4 KiB, a single one 160 bytes.
+func configsBytes(resources []message.DescribeConfigsResource) int {
+	const all, one, none = 4 << 10, 160, 256
+	bytes := 0
+	for _, r := range resources {
+		if r.ConfigurationKeys == nil {
+			bytes += all
+		} else {
+			bytes += min(none+one*len(r.ConfigurationKeys), all)
+		}
+	}
+	return bytes
 }
 
 func describeResult(asked message.DescribeConfigsResource, code kafka.Code, text *string,

@@ -34,12 +34,12 @@ func (f *fetching) await(req *message.FetchRequest) error {
 func (f *fetching) park(missing int, deadline time.Time) error {
 	began := time.Now()
 	f.release()
+	parked, resume := f.c.request.Park(f.c.ctx)
+	defer resume()
 	w := storage.NewWaiter(int64(missing))
 	for i := range f.wants {
 		defer f.wants[i].log.Watch(w, f.wants[i].out.HighWatermark)()
 	}
-	parked, resume := f.c.request.Park(f.c.ctx)
-	defer resume()
 	timer := time.NewTimer(deadline.Sub(began))
 	defer timer.Stop()
 	select {

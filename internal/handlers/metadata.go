@@ -31,11 +31,17 @@ func (h *Handlers) metadata(c *call, req *message.MetadataRequest) (*message.Met
 		resp.ClusterAuthorizedOperations = c.clusterOperations()
 	}
 	if req.Topics == nil || c.header.Version == 0 && len(req.Topics) == 0 {
+		if err := c.reserve((len(c.image.Topics()) + c.image.Partitions()) * shownBytes); err != nil {
+			return nil, err
+		}
 		resp.Topics = c.allTopics(req)
 		return resp, nil
 	}
 	topics, err := distinct(req.Topics, wordsOf)
 	if err != nil {
+		return nil, err
+	}
+	if err := c.reserve(c.shownTopics(topics) * shownBytes); err != nil {
 		return nil, err
 	}
 	resp.Topics = c.askedTopics(topics, req)
@@ -65,6 +71,25 @@ func (c *call) refuseIDs(req *message.MetadataRequest) *message.MetadataResponse
 		resp.Topics = append(resp.Topics, topic)
 	}
 	return resp
+}
+
+// shownBytes is the memory that a topic or a partition takes in the answer.
+const shownBytes = 128
+
+// shownTopics is how many topics and partitions the answer has.
+func (c *call) shownTopics(asked []message.MetadataRequestTopic) int {
+	n := len(asked)
+	for i := range asked {
+		words := wordsOf(&asked[i])
+		t, ok := c.image.TopicByID(words.id)
+		if words.named {
+			t, ok = c.image.Topic(words.name)
+		}
+		if ok {
+			n += int(t.Partitions)
+		}
+	}
+	return n
 }
 
 // allTopics leaves out what the principal may not see.

@@ -84,7 +84,7 @@ func newConn(s *Server, d *door, nc net.Conn, host string, now time.Time) *conn 
 		c.encrypt(d.TLS.Config())
 	}
 	c.outlet.conn = c
-	c.request.park = c.park
+	c.request.park, c.request.reserve = c.park, c.reserve
 	return c
 }
 
@@ -249,8 +249,8 @@ func (c *conn) answer(session Session, bytes []byte, f *frame) error {
 	}
 	c.request.Frame, c.request.frame = bytes, f
 	a, err := c.serve(session)
+	d := delivery{answer: a, frame: c.request.frame}
 	c.request.Frame, c.request.frame = nil, nil
-	d := delivery{answer: a, frame: f}
 	if err != nil {
 		d.drop()
 		return err

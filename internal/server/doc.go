@@ -95,13 +95,17 @@
 //	..1 MiB         class by powers of two, pooled      yes
 //	above           grown as bytes arrive, dropped      yes
 //
-// There are two pools: an eighth, 256 KiB at the least, for the frames of those who are
-// not logged in when they begin, and the rest for the others. A pool knows nothing of
-// the other: what strangers hold and wait for delays nobody who is logged in. What
-// follows is true of each.
+// There are three pools: an eighth, 256 KiB at the least, for the frames of those who
+// are not logged in when they begin, half for what others ask, and the rest for Produce.
+// A pool knows nothing of the others: what strangers hold and wait for delays nobody who
+// is logged in, and answers that nobody takes delay no records. What follows is true of
+// each.
 //
 // A frame that is neither Produce nor a log-in counts sixteenfold, a Fetch of up to
 // 256 KiB fourfold: what it is decoded to, and its answer, have their share.
+//
+// Answers that are long beside their requests, such as that of Metadata about all topics,
+// take their memory before they are made (Request.Reserve).
 //
 // A buffer begins with at most 256 KiB, or with 4 KiB where half of the pool is
 // taken, and grows when that much has really arrived, so the size a peer announces
@@ -115,7 +119,7 @@
 // stays below the pool plus one frame.
 //
 // A frame keeps its memory until its answer is written; while somebody waits, a peer
-// must take a piece of that (64 KiB, or all of a shorter one) in each 3 s. A request
+// must take a piece of that (64 KiB, or all of a shorter one) in each second. A request
 // that waits for others (Request.Park) either gives it back before (Request.DropFrame:
 // JoinGroup, SyncGroup), or its wait ends within 250 ms when somebody waits for memory
 // (Fetch, which answers with what there is, and drops its frame then: records may take

@@ -82,7 +82,7 @@ func TestDropFrame(t *testing.T) {
 			c := r.pipe()
 			c.send(framed(append([]byte{0, 1}, make([]byte, size)...)))
 			synctest.Wait()
-			if used, _ := r.memory.members.state(); used != 0 {
+			if used, _ := r.memory.members(); used != 0 {
 				t.Errorf("a frame of %d bytes: %d bytes are held after it was dropped", size, used)
 			}
 			if got := string(c.receive()); got != "waited" {

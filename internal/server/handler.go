@@ -78,6 +78,18 @@ type Request struct {
 
 	frame *frame // what holds Frame; nil: the read buffer does
 	park  func(context.Context) (context.Context, func())
+
+	reserve func(bytes int64) error
+}
+
+// Reserve takes memory for an answer that is long beside its request, unless the frame
+// holds as much, and waits for it where others have taken what there is. It goes back when the answer has been
+// written. Who holds it must hold no lock. An error is that of a connection that ends.
+func (r *Request) Reserve(bytes int64) error {
+	if r.reserve == nil {
+		return nil
+	}
+	return r.reserve(bytes)
 }
 
 // DropFrame says that the request needs its frame no more, and has kept nothing that

@@ -10,25 +10,32 @@ import (
 // piece is the most that is taken from the pool at once, in bytes.
 const piece = 256 << 10
 
-// strangersPart is the part of all request memory, 1 in so many, that is for the
-// frames of those who are not logged in.
-const strangersPart = 8
+// The parts of all request memory, 1 in so many, that are for the frames of those who
+// are not logged in, and for all requests but Produce.
+const (
+	strangersPart = 8
+	questionsPart = 2
+)
 
 // pools are the request memory. Whoever can connect can fill the part of the
-// strangers, and delays nobody who is logged in.
-type pools struct{ strangers, members *memory }
+// strangers, and delays nobody who is logged in; whoever asks for much and takes no
+// answer can fill that of the questions, and delays no records.
+type pools struct{ strangers, records, questions *memory }
 
 func newPools(limit int64) pools {
-	strangers := max(limit/strangersPart, piece)
-	return pools{newMemory(strangers), newMemory(limit - strangers)}
+	strangers, questions := max(limit/strangersPart, piece), limit/questionsPart
+	return pools{newMemory(strangers), newMemory(limit - strangers - questions), newMemory(questions)}
 }
 
-// of is the pool that the next frame of a session belongs to.
-func (p pools) of(session Session) *memory {
-	if session.Established() {
-		return p.members
+// of is the pool that a frame of a session belongs to, by its first bytes.
+func (p pools) of(session Session, head []byte) *memory {
+	switch {
+	case !session.Established():
+		return p.strangers
+	case isProduce(head):
+		return p.records
 	}
-	return p.strangers
+	return p.questions
 }
 
 // memory is a pool that frames in progress share. It counts bytes and owns none.

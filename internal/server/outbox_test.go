@@ -118,7 +118,7 @@ func TestFailedCommitClosesTheConnection(t *testing.T) {
 		if got := h.released.Load(); got != 4 {
 			t.Errorf("got %d payloads released, want 4", got)
 		}
-		if used := r.memory.members.used; used != 0 {
+		if used, _ := r.memory.members(); used != 0 {
 			t.Errorf("got %d bytes still taken", used)
 		}
 	})

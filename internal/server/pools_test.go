@@ -15,11 +15,18 @@ func (m *memory) state() (used int64, waiting int) {
 	return m.used, len(m.waiting)
 }
 
+// members is that of what is not for strangers.
+func (p pools) members() (used int64, waiting int) {
+	records, first := p.records.state()
+	questions, second := p.questions.state()
+	return records + questions, first + second
+}
+
 func TestPools(t *testing.T) {
-	for limit, want := range map[int64]int64{1 << 20: 256 << 10, 2 << 20: 256 << 10, 64 << 20: 8 << 20} {
+	for limit, want := range map[int64][3]int64{1 << 20: {256 << 10, 256 << 10, 512 << 10}, 64 << 20: {8 << 20, 24 << 20, 32 << 20}} {
 		p := newPools(limit)
-		if p.strangers.limit != want || p.members.limit != limit-want {
-			t.Errorf("of %d: %d for strangers and %d for the others, want %d and the rest", limit, p.strangers.limit, p.members.limit, want)
+		if got := [3]int64{p.strangers.limit, p.records.limit, p.questions.limit}; got != want {
+			t.Errorf("of %d: %d for strangers, records and questions, want %d", limit, got, want)
 		}
 	}
 }
@@ -64,7 +71,7 @@ func TestStrangersDelayNobody(t *testing.T) {
 		if took := time.Since(began); took != paceWindow {
 			t.Errorf("a frame that stalls where nobody waits for memory was ended after %v, want %v", took, paceWindow)
 		}
-		if used, _ := r.memory.members.state(); ended.Load() > 0 || used != fetchWeight*256<<10 {
+		if used, _ := r.memory.members(); ended.Load() > 0 || used != fetchWeight*256<<10 {
 			t.Errorf("%d parked requests were ended, %d bytes are taken, want none, and its piece", ended.Load(), used)
 		}
 	})

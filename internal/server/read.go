@@ -24,6 +24,7 @@ const (
 	leastHurry = paceBytes * int(hurried) / int(paceWindow)
 
 	hurryEvery = 250 * time.Millisecond // how often who waits looks for such
+	takenIn    = time.Second            // how long a peer may take for a piece of an answer (heldStep) while others wait
 )
 
 // hurryBytes is what a frame of the size must gain in each hurried.
@@ -182,8 +183,8 @@ func (c *conn) body(session Session, size int, limit time.Time) ([]byte, *frame,
 	if size <= restBytes-sizeBytes {
 		return c.smallBody(session, size)
 	}
-	f := newFrame(c.server.memory.of(session))
 	c.first += sizeBytes
+	f := newFrame(c.server.memory.of(session, c.rest[c.first:c.end]))
 	if size <= smallFrame {
 		f.grow(0, size)
 		have := c.takeRest(f.buffer.bytes[:size])
@@ -211,7 +212,7 @@ func (c *conn) smallBody(session Session, size int) ([]byte, *frame, error) {
 	if !c.copies {
 		return bytes, nil, nil
 	}
-	f := newFrame(c.server.memory.of(session))
+	f := newFrame(c.server.memory.of(session, bytes))
 	f.grow(0, size)
 	copy(f.buffer.bytes, bytes)
 	return f.buffer.bytes[:size:size], f, nil
@@ -275,6 +276,15 @@ func (c *conn) lend(f *frame, have, size int) error {
 	if next > smallFrame {
 		want = int64(next) * f.weight
 	}
+	if err := c.borrow(f, want); err != nil {
+		return err
+	}
+	f.grow(have, next)
+	return nil
+}
+
+// borrow takes memory for a frame until it holds as much as is wanted.
+func (c *conn) borrow(f *frame, want int64) error {
 	for f.loan.held < want {
 		n := min(want-f.loan.held, piece)
 		if f.memory.tryTake(&f.loan, n) {
@@ -288,8 +298,20 @@ func (c *conn) lend(f *frame, have, size int) error {
 			return err
 		}
 	}
-	f.grow(have, next)
 	return nil
+}
+
+// reserve is Request.Reserve for this connection. A request that lies in the read
+// buffer gets a frame that holds nothing but the memory.
+func (c *conn) reserve(bytes int64) error {
+	f := c.request.frame
+	if f == nil {
+		f = newFrame(c.server.memory.of(*c.session.Load(), c.request.Frame))
+		c.request.frame = f
+	}
+	c.lender.Store(f.memory)
+	f.loan.large = f.loan.large || bytes > piece
+	return c.borrow(f, bytes)
 }
 
 // hurry frees memory of a pool for those who wait for it: it ends the wait of the
@@ -297,7 +319,8 @@ func (c *conn) lend(f *frame, have, size int) error {
 // have not gained their hurryBytes for some time, or whose peers have taken nothing of
 // the answer.
 func (s *Server) hurry(m *memory) {
-	then := time.Now().Add(-hurried).UnixNano()
+	now := time.Now()
+	then := now.Add(-hurried).UnixNano()
 	for _, c := range s.connections() {
 		if p := c.parked.Load(); p != nil && p.lender == m {
 			p.end()
@@ -308,7 +331,7 @@ func (s *Server) hurry(m *memory) {
 		if since := c.gaining.Load(); since != 0 && since < then {
 			c.abort(badFramef("a frame arrived too slowly, and others were waiting for its memory"))
 		}
-		if since := c.giving.Load(); since != 0 && since < then {
+		if since := c.giving.Load(); since != 0 && since < now.Add(-takenIn).UnixNano() {
 			c.abort(errLingering)
 		}
 	}

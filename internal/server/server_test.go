@@ -284,7 +284,7 @@ func TestEchoSizes(t *testing.T) {
 	if err := r.end(); err != nil {
 		t.Error(err)
 	}
-	if held := r.memory.members.used; held != 0 {
+	if held, _ := r.memory.members(); held != 0 {
 		t.Errorf("got %d bytes still taken, want 0", held)
 	}
 }
