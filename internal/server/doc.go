@@ -96,7 +96,7 @@
 //	above           grown as bytes arrive, dropped      yes
 //
 // There are three pools: an eighth, 256 KiB at the least, for the frames of those who
-// are not logged in when they begin, half for what others ask, and the rest for Produce.
+// are not logged in when they begin, a quarter for what others ask, the rest for Produce.
 // A pool knows nothing of the others: what strangers hold and wait for delays nobody who
 // is logged in, and answers that nobody takes delay no records. What follows is true of
 // each.
@@ -109,11 +109,10 @@
 //
 // A buffer begins with at most 256 KiB, or with 4 KiB where half of the pool is
 // taken, and grows when that much has really arrived, so the size a peer announces
-// costs next to nothing. Memory is taken in pieces of at most 256 KiB; who waits for a
-// piece does not read. A frame takes at most a quarter of the pool, and those that
-// count more than 256 KiB together three quarters, so that small ones need not wait for
-// large. While somebody waits,
-// frames must gain in each 3 s a tenth of what they are, 48 to 160 KiB. When it
+// costs next to nothing. Who waits for the memory of the next step does not read. A
+// frame takes at most a quarter of the pool, and those that count more than 256 KiB
+// together three quarters, so that small ones need not wait for large. While somebody
+// waits, frames must gain in each 3 s a tenth of what they are, 48 to 160 KiB. When it
 // can go no further the oldest waiting frame gets the one seat outside the pool
 // and is no longer counted in it, so something always finishes and the total
 // stays below the pool plus one frame.

@@ -7,14 +7,15 @@ import (
 	"time"
 )
 
-// piece is the most that is taken from the pool at once, in bytes.
+// piece is the first step of a frame that grows, and what a frame counts above which it
+// is large, in bytes.
 const piece = 256 << 10
 
 // The parts of all request memory, 1 in so many, that are for the frames of those who
 // are not logged in, and for all requests but Produce.
 const (
 	strangersPart = 8
-	questionsPart = 2
+	questionsPart = 4
 )
 
 // pools are the request memory. Whoever can connect can fill the part of the

@@ -23,7 +23,7 @@ func (p pools) members() (used int64, waiting int) {
 }
 
 func TestPools(t *testing.T) {
-	for limit, want := range map[int64][3]int64{1 << 20: {256 << 10, 256 << 10, 512 << 10}, 64 << 20: {8 << 20, 24 << 20, 32 << 20}} {
+	for limit, want := range map[int64][3]int64{1 << 20: {256 << 10, 512 << 10, 256 << 10}, 64 << 20: {8 << 20, 40 << 20, 16 << 20}} {
 		p := newPools(limit)
 		if got := [3]int64{p.strangers.limit, p.records.limit, p.questions.limit}; got != want {
 			t.Errorf("of %d: %d for strangers, records and questions, want %d", limit, got, want)

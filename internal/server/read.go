@@ -283,22 +283,16 @@ func (c *conn) lend(f *frame, have, size int) error {
 	return nil
 }
 
-// borrow takes memory for a frame until it holds as much as is wanted.
+// borrow takes memory for a frame until it holds as much as is wanted: all at once,
+// for those who wait with a part of what they need keep it from each other.
 func (c *conn) borrow(f *frame, want int64) error {
-	for f.loan.held < want {
-		n := min(want-f.loan.held, piece)
-		if f.memory.tryTake(&f.loan, n) {
-			continue
-		}
-		c.gaining.Store(0)
-		c.still.Store(true)
-		err := f.memory.wait(c.context, c.server.stopping, &f.loan, func() { c.server.hurry(f.memory) })
-		c.still.Store(false)
-		if err != nil {
-			return err
-		}
+	if f.loan.held >= want || f.memory.tryTake(&f.loan, want-f.loan.held) {
+		return nil
 	}
-	return nil
+	c.gaining.Store(0)
+	c.still.Store(true)
+	defer c.still.Store(false)
+	return f.memory.wait(c.context, c.server.stopping, &f.loan, func() { c.server.hurry(f.memory) })
 }
 
 // reserve is Request.Reserve for this connection. A request that lies in the read

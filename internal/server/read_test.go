@@ -234,6 +234,8 @@ func TestMemoryPool(t *testing.T) {
 
 // TestDecodedFramesWeighMore: what becomes messages counts with what they take.
 func TestDecodedFramesWeighMore(t *testing.T) {
+	o := testOptions()
+	o.RequestMemory = 256 << 20
 	for _, c := range []struct {
 		key  kafka.APIKey
 		size int
@@ -247,7 +249,7 @@ func TestDecodedFramesWeighMore(t *testing.T) {
 		{kafka.KeyMetadata, 4 << 10, 0},
 		{kafka.KeySASLAuthenticate, 512 << 10, 512 << 10},
 	} {
-		bubble(t, testOptions(), &handler{serve: echo}, func(t *testing.T, r *rig) {
+		bubble(t, o, &handler{serve: echo}, func(t *testing.T, r *rig) {
 			body := make([]byte, c.size)
 			body[1] = byte(c.key)
 			go r.pipe().Write(framed(body))
@@ -262,7 +264,7 @@ func TestDecodedFramesWeighMore(t *testing.T) {
 // TestAnswersThatNobodyTakes: a request whose answer is not taken keeps its memory for
 // as long as nobody waits for it, and then a second.
 func TestAnswersThatNobodyTakes(t *testing.T) {
-	const many, size = 12, 512 << 10 // of which 8 MiB are counted each, of 56
+	const many, size = 12, 256 << 10 // of which 4 MiB are counted each, of 16
 	bubble(t, testOptions(), &handler{serve: echo}, func(t *testing.T, r *rig) {
 		body := make([]byte, size)
 		body[1] = byte(kafka.KeyMetadata)
