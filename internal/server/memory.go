@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -45,6 +46,8 @@ type memory struct {
 	share int64 // the most one frame holds of the pool
 	spare int64 // what large frames leave to the others
 
+	looked atomic.Int64 // when somebody last looked for those, ns since the epoch
+
 	mu      sync.Mutex
 	used    int64
 	seat    *loan   // the frame that is outside the pool
@@ -84,6 +87,13 @@ func (m *memory) wait(ctx context.Context, stop <-chan struct{}, l *loan, hurry 
 			return errStopping
 		}
 	}
+}
+
+// turnToLook says whether it is time to look for those who hold memory and do not go
+// on: one look is enough for all who wait.
+func (m *memory) turnToLook(now time.Time) bool {
+	last := m.looked.Load()
+	return now.UnixNano()-last >= int64(hurryEvery/2) && m.looked.CompareAndSwap(last, now.UnixNano())
 }
 
 // tryTake takes n bytes at once, or puts the loan in the queue and says no.

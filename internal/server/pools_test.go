@@ -76,3 +76,18 @@ func TestStrangersDelayNobody(t *testing.T) {
 		}
 	})
 }
+
+// TestOneLooksForAllWhoWait: hundreds may wait, and each look goes through all
+// connections.
+func TestOneLooksForAllWhoWait(t *testing.T) {
+	m, now := newMemory(1<<20), time.Now()
+	for _, c := range []struct {
+		after time.Duration
+		want  bool
+	}{{0, true}, {0, false}, {hurryEvery/2 - 1, false}, {1, true}, {time.Millisecond, false}, {hurryEvery, true}} {
+		now = now.Add(c.after)
+		if got := m.turnToLook(now); got != c.want {
+			t.Errorf("%v after the last: got %v", c.after, got)
+		}
+	}
+}

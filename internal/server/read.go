@@ -314,6 +314,9 @@ func (c *conn) reserve(bytes int64) error {
 // the answer.
 func (s *Server) hurry(m *memory) {
 	now := time.Now()
+	if !m.turnToLook(now) {
+		return
+	}
 	then := now.Add(-hurried).UnixNano()
 	for _, c := range s.connections() {
 		if p := c.parked.Load(); p != nil && p.lender == m {
