@@ -420,14 +420,20 @@ func TestGateReloads(t *testing.T) {
 	}
 }
 
-// The beginning of a file is often a good file. It does not open the pages, however
-// much of it is there; what is as strict, or stricter, is taken.
-func TestHalfAFileOpensNothing(t *testing.T) {
+// besideCertificates is where a web.yml goes that names tls.crt, tls.key and ca.crt.
+func besideCertificates(t *testing.T) string {
+	t.Helper()
 	authority := certificatetest.NewAuthority(t, "pages")
 	dir := t.TempDir()
 	authority.Issue(t, pkix.Name{}, nil).Write(t, dir)
 	put(t, filepath.Join(dir, "ca.crt"), string(authority.Cert))
-	path := filepath.Join(dir, "web.yml")
+	return filepath.Join(dir, "web.yml")
+}
+
+// The beginning of a file is often a good file. It does not open the pages, however
+// much of it is there; what is as strict, or stricter, is taken.
+func TestHalfAFileOpensNothing(t *testing.T) {
+	path := besideCertificates(t)
 	const shown = "tls_server_config:\n  cert_file: tls.crt\n  key_file: tls.key\n"
 	const verified = "  client_ca_file: ca.crt\n  client_auth_type: RequireAndVerifyClientCert\n"
 	const given = "  client_ca_file: ca.crt\n  client_auth_type: VerifyClientCertIfGiven\n"
@@ -485,11 +491,7 @@ func TestHalfAFileOpensNothing(t *testing.T) {
 // TestOpenGateWarns: half of a file opens the pages at a start, which takes it for what
 // is meant.
 func TestOpenGateWarns(t *testing.T) {
-	authority := certificatetest.NewAuthority(t, "pages")
-	dir := t.TempDir()
-	authority.Issue(t, pkix.Name{}, nil).Write(t, dir)
-	put(t, filepath.Join(dir, "ca.crt"), string(authority.Cert))
-	path := filepath.Join(dir, "web.yml")
+	path := besideCertificates(t)
 	const shown = "tls_server_config:\n  cert_file: tls.crt\n  key_file: tls.key\n"
 	const ca = "  client_ca_file: ca.crt\n"
 	const sans = "  client_allowed_sans: [scrape.example]\n"

@@ -24,6 +24,13 @@ func codesIn(m codec.Message, array string) []kafka.Code {
 	return codes
 }
 
+// leave ends the peer's context, as where it has gone.
+func (p *peer) leave() {
+	ended, end := context.WithCancel(p.ctx)
+	end()
+	p.ctx = ended
+}
+
 // Who may change nothing is told so while somebody else commits: the turn is
 // held here, and whoever waited for it would be told of the context's end.
 func TestDeniedTakesNoTurn(t *testing.T) {
@@ -33,9 +40,7 @@ func TestDeniedTakesNoTurn(t *testing.T) {
 	denied, unsettled := kafka.TopicAuthorizationFailed, kafka.InvalidRequest
 	cluster := kafka.ClusterAuthorizationFailed
 	alice := r.connectAs("alice")
-	ended, end := context.WithCancel(t.Context())
-	end()
-	alice.ctx = ended
+	alice.leave()
 	_, err := r.Metadata.Update(t.Context(), func(*metadata.Draft) error {
 		for _, c := range []struct {
 			key     kafka.APIKey
@@ -107,9 +112,7 @@ func TestEndedBeforeItsTurn(t *testing.T) {
 	r := newRig(t)
 	r.topic("a", 1)
 	p := r.connect(plainListener)
-	ended, end := context.WithCancel(t.Context())
-	end()
-	p.ctx = ended
+	p.leave()
 	_, err := r.Metadata.Update(t.Context(), func(*metadata.Draft) error {
 		for _, c := range []struct {
 			key     kafka.APIKey

@@ -57,7 +57,7 @@ type memory struct {
 
 // loan is what one frame holds. The zero value holds nothing.
 type loan struct {
-	large bool // the frame is larger than a piece
+	large bool // it counts more than a piece
 	held  int64
 	born  uint64 // order of the first take; 0 before it
 	need  int64  // while waiting
