@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"fmt"
+	"reflect"
 	"testing"
 	"time"
 
@@ -39,5 +40,51 @@ func TestLongAnswersAreNotInMemory(t *testing.T) {
 	}
 	if w.all != answer.Payload.Size() || w.all < 500<<10 || w.one > 80<<10 {
 		t.Errorf("%d bytes, said to be %d, were written with %d at once", w.all, answer.Payload.Size(), w.one)
+	}
+}
+
+// weigh is the memory behind a value, in bytes, without its strings, which answers
+// share with what they tell of.
+func weigh(v reflect.Value) (bytes int) {
+	switch v.Kind() {
+	case reflect.Slice:
+		bytes = v.Len() * int(v.Type().Elem().Size())
+		for i := range v.Len() {
+			bytes += weigh(v.Index(i))
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			bytes += weigh(v.Field(i))
+		}
+	case reflect.Pointer:
+		if !v.IsNil() {
+			bytes = int(v.Type().Elem().Size()) + weigh(v.Elem())
+		}
+	}
+	return bytes
+}
+
+// TestLongAnswersFitIntoWhatIsReserved: what is taken for an answer before it is made is
+// about what it takes.
+func TestLongAnswersFitIntoWhatIsReserved(t *testing.T) {
+	r := newRig(t)
+	p := r.connect(plainListener)
+	const topics, partitions = 20, 5
+	var resources []message.DescribeConfigsResource
+	for i := range topics {
+		name := fmt.Sprintf("topic-%d", i)
+		r.topic(name, partitions)
+		resources = append(resources, message.DescribeConfigsResource{ResourceType: configTopic, ResourceName: name})
+	}
+	all := p.ask(kafka.KeyMetadata, 12, &message.MetadataRequest{}).message.(*message.MetadataResponse)
+	configs := p.ask(kafka.KeyDescribeConfigs, 4, &message.DescribeConfigsRequest{Resources: resources, IncludeSynonyms: true, IncludeDocumentation: true}).
+		message.(*message.DescribeConfigsResponse)
+	for name, c := range map[string]struct{ takes, reserved int }{
+		"all topics":  {weigh(reflect.ValueOf(all.Topics)), topics * (1 + partitions) * shownBytes},
+		"all configs": {weigh(reflect.ValueOf(configs.Results)), configsBytes(resources)},
+	} {
+		if c.takes > c.reserved*3/2 || c.takes < c.reserved/4 {
+			t.Errorf("%s: %d bytes are reserved, %d are taken", name, c.reserved, c.takes)
+		}
 	}
 }
