@@ -75,7 +75,7 @@ type conn struct {
 
 func newConn(s *Server, d *door, nc net.Conn, host string, now time.Time) *conn {
 	c := &conn{server: s, door: d, nc: nc, socket: nc, id: s.ids.Add(1), host: host, accepted: now, active: now}
-	c.context, c.cancel = context.WithCancelCause(s.context)
+	c.context, c.cancel = context.WithCancelCause(context.Background())
 	if socket, ok := nc.(syscall.Conn); ok {
 		c.raw, _ = socket.SyscallConn()
 	}
@@ -92,8 +92,7 @@ func newConn(s *Server, d *door, nc net.Conn, host string, now time.Time) *conn 
 func (c *conn) run() {
 	defer c.server.running.Done()
 	c.watched = c.server.hangups.watch(c)
-	err := c.serveAll()
-	c.close(err)
+	c.close(c.serveAll())
 }
 
 func (c *conn) serveAll() (err error) {
@@ -153,10 +152,10 @@ func (c *conn) close(why error) {
 		c.linger()
 	}
 	c.cancel(why)
-	if c.wire != nil {
-		c.wire.last.Store(true)
-	}
-	c.nc.Close()
+	c.endTLS()
+	c.server.closing.take()
+	defer c.server.closing.pass()
+	c.socket.Close()
 	if session := c.session.Load(); session != nil {
 		c.endSession(*session)
 	}

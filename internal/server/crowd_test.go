@@ -173,8 +173,8 @@ func TestWaitingForATurnIsNotSlow(t *testing.T) {
 	o, config := secret(t)
 	o.Handshakes = 2
 	bubble(t, o, &handler{serve: echo}, func(t *testing.T, r *rig) {
-		for range cap(r.turns) {
-			r.turns <- struct{}{}
+		for range cap(r.shaking) {
+			r.shaking.take()
 		}
 		var peers sync.WaitGroup
 		for range 2 {
@@ -188,8 +188,8 @@ func TestWaitingForATurnIsNotSlow(t *testing.T) {
 		}
 		peers.Go(func() { r.pipeFrom(otherAddr) })
 		time.Sleep(hurried - time.Second)
-		for range cap(r.turns) {
-			<-r.turns
+		for range cap(r.shaking) {
+			r.shaking.pass()
 		}
 		peers.Wait()
 	})

@@ -20,7 +20,8 @@
 // close at once.
 //
 // Of the TLS handshakes that are going on half as many calculate at a time as
-// there are processors (turns), so that a flood of them leaves the others one.
+// there are processors (turns), so that a flood of them leaves the others one. So
+// are connections put away whose peers have all gone at the same moment.
 //
 // # TLS
 //

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"runtime"
 	"syscall"
 	"time"
 )
@@ -34,14 +33,6 @@ func (e *badHandshake) Unwrap() error { return e.cause }
 type seats chan struct{}
 
 func (s seats) leave() { <-s }
-
-// turns are for the handshakes that calculate at this moment: keys and signatures
-// take hundreds of microseconds, and where five hundred do that at once every
-// other request waits for a processor behind all of them.
-type turns chan struct{}
-
-// newTurns leaves half of the processors to requests.
-func newTurns() turns { return make(turns, max(1, runtime.GOMAXPROCS(0)/2)) }
 
 // takeSeat waits for a seat and says whether the server still runs. While there
 // is none, a handshake that is slow gives up its own.
@@ -74,7 +65,7 @@ func (s *Server) yield() {
 
 // encrypt puts TLS over the socket.
 func (c *conn) encrypt(config *tls.Config) {
-	c.wire = &wire{Conn: c.socket, conn: c, left: handshakeBytes(config), turns: c.server.turns}
+	c.wire = &wire{Conn: c.socket, conn: c, left: handshakeBytes(config), turns: c.server.shaking}
 	c.wire.peer.left = helloTime
 	c.config = config
 	c.nc = tls.Server(c.wire, config)

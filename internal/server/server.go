@@ -33,15 +33,14 @@ type Server struct {
 	porch   *porch
 	seats   seats
 	crowd   crowd // of handshakes
-	turns   turns
+	shaking turns // handshakes that calculate
+	closing turns // connections that have ended
 
 	// stopping is closed when Run is asked to stop, stopped is set before.
 	stopping chan struct{}
 	stopped  atomic.Pointer[time.Time]
-	cut      context.CancelCauseFunc
-	context  context.Context // ends when the connections are cut
-	running  sync.WaitGroup  // connections and their flushers
-	hangups  *hangups        // nil where peers have to be peeked at
+	running  sync.WaitGroup // connections and their flushers
+	hangups  *hangups       // nil where peers have to be peeked at
 
 	ids      atomic.Uint64
 	maxConns int // Options.MaxConnections, or what memory has room for, within the descriptors there are
@@ -68,13 +67,13 @@ func New(o Options, h Handler, log *zap.Logger, reg prometheus.Registerer) *Serv
 		porch:    newPorch(leastRefused),
 		seats:    make(seats, o.Handshakes),
 		crowd:    newCrowd(o.Handshakes),
-		turns:    newTurns(),
+		shaking:  newTurns(),
+		closing:  newTurns(),
 		stopping: make(chan struct{}),
 		maxConns: o.mostConnections(),
 		conns:    map[uint64]*conn{},
 		byHost:   map[string]int{},
 	}
-	s.context, s.cut = context.WithCancelCause(context.Background())
 	for i, m := range newMetrics(reg, o.Listeners) {
 		s.doors = append(s.doors, &door{Listener: o.Listeners[i], metrics: m})
 	}
@@ -213,12 +212,10 @@ func (s *Server) drain() error {
 	defer timer.Stop()
 	select {
 	case <-done:
-		s.cut(errStopping)
 		return nil
 	case <-timer.C:
 	}
 	left := s.connections()
-	s.cut(errCut)
 	for _, c := range left {
 		c.abort(errCut)
 	}

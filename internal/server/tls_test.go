@@ -212,15 +212,15 @@ func TestHandshakesTakeTurns(t *testing.T) {
 			o, config := secret(t)
 			config.MaxVersion = version
 			bubble(t, o, &handler{serve: echo}, func(t *testing.T, r *rig) {
-				for range 2 * cap(r.turns) {
+				for range 2 * cap(r.shaking) {
 					r.pipe().send([]byte("\x16\x03\x01\x01\x00")) // and no more
 				}
 				synctest.Wait()
-				if n := len(r.turns); n != 0 {
+				if n := len(r.shaking); n != 0 {
 					t.Errorf("%d turns are taken by handshakes that wait for their peer", n)
 				}
-				for range cap(r.turns) {
-					r.turns <- struct{}{}
+				for range cap(r.shaking) {
+					r.shaking.take()
 				}
 				c := r.pipe().encrypted(config)
 				answered := make(chan string, 1)
@@ -232,11 +232,11 @@ func TestHandshakesTakeTurns(t *testing.T) {
 				if n := r.value("kaasd_tls_handshakes_total", "SSL", "success"); n != 0 {
 					t.Errorf("got %v handshakes without a turn", n)
 				}
-				for range cap(r.turns) {
-					<-r.turns
+				for range cap(r.shaking) {
+					r.shaking.pass()
 				}
-				if got := <-answered; got != "secret" || len(r.turns) != 0 {
-					t.Errorf("got %q, and %d turns taken", got, len(r.turns))
+				if got := <-answered; got != "secret" || len(r.shaking) != 0 {
+					t.Errorf("got %q, and %d turns taken", got, len(r.shaking))
 				}
 			})
 		})
@@ -313,7 +313,7 @@ func TestWhoTakesNothingKeepsNoTurn(t *testing.T) {
 		defer peers.Wait()
 		until := make(chan struct{})
 		defer close(until)
-		for range cap(r.turns) {
+		for range cap(r.shaking) {
 			d := &deaf{r.pipe(), until}
 			peers.Go(func() { _ = tls.Client(d, config).Handshake() })
 			synctest.Wait()

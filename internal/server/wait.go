@@ -176,14 +176,19 @@ func (c *conn) linger() {
 
 // sayGoodbye closes our side and waits, not for long, until the peer closes its.
 func (c *conn) sayGoodbye() {
-	if secret, ok := c.nc.(*tls.Conn); ok {
-		c.wire.last.Store(true)
-		_ = secret.CloseWrite() // the end of TLS, which an alert may have told already
-	}
+	c.endTLS()
 	half, ok := c.socket.(interface{ CloseWrite() error })
 	if !ok || half.CloseWrite() != nil {
 		return
 	}
 	c.socket.SetReadDeadline(time.Now().Add(lingerTime))
 	io.Copy(io.Discard, c.socket)
+}
+
+// endTLS tells the peer that nothing follows, which an alert may have done already.
+func (c *conn) endTLS() {
+	if secret, ok := c.nc.(*tls.Conn); ok {
+		c.wire.last.Store(true)
+		_ = secret.CloseWrite()
+	}
 }

@@ -56,7 +56,7 @@ func (w *wire) Read(p []byte) (int, error) {
 	w.heard = w.heard || n > 0
 	if n > 0 && w.turns != nil {
 		w.peer.stand()
-		w.turns <- struct{}{}
+		w.turns.take()
 		w.taken = true
 	}
 	return n, err
@@ -65,7 +65,7 @@ func (w *wire) Read(p []byte) (int, error) {
 func (w *wire) passTurn() {
 	if w.taken {
 		w.taken = false
-		<-w.turns
+		w.turns.pass()
 		w.peer.run()
 	}
 }
