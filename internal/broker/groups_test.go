@@ -268,7 +268,7 @@ func TestStopWhileJoining(t *testing.T) {
 }
 
 // TestGroupsTakeTheirShareOfMemory: members with megabytes of metadata are refused
-// when memory.limit has no room for them, in however many groups.
+// when memory.limit has no room for them, in however many groups, and so are offsets.
 func TestGroupsTakeTheirShareOfMemory(t *testing.T) {
 	b := brokertest.Start(t, atOnce, func(c *broker.Config) { c.MemoryLimit = 64 << 20 }) // members may keep 16 MiB
 	p := dial(t, b.Plain)
@@ -279,5 +279,16 @@ func TestGroupsTakeTheirShareOfMemory(t *testing.T) {
 	}
 	if want := []kafka.Code{kafka.NoError, kafka.NoError, kafka.GroupMaxSizeReached}; !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
+	}
+	p.newTopic("t")
+	commit := func(name string) kafka.Code { // offsets may keep 16 MiB
+		metadata := strings.Repeat("m", 4096)
+		return call[message.OffsetCommitResponse](p, 7, &message.OffsetCommitRequest{GroupID: name, GenerationIDOrMemberEpoch: -1, RetentionTimeMs: -1,
+			Topics: []message.OffsetCommitTopic{{Name: "t", Partitions: []message.OffsetCommitPartition{{CommittedMetadata: &metadata}}}}}).Topics[0].Partitions[0].ErrorCode
+	}
+	for i := 0; i < 4000 && commit(fmt.Sprint("c", i)) == kafka.NoError; i++ {
+	}
+	if first, another := commit("c0"), commit("another"); first != kafka.NoError || another != kafka.InvalidCommitOffsetSize {
+		t.Errorf("offsets that are there: %s, others: %s", first, another)
 	}
 }

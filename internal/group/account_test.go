@@ -33,6 +33,22 @@ func recount(g *machine) (bytes int64) {
 	return bytes
 }
 
+// recountOffsets is what a group keeps of offsets, counted anew.
+func recountOffsets(g *machine) (bytes int64) {
+	topics := g.offsets.topics()
+	if len(topics) == 0 && g.generation == 0 {
+		return 0
+	}
+	bytes = groupBytes + int64(len(g.name))
+	for _, t := range topics {
+		bytes += topicBytes + int64(len(t.Name))
+		for _, p := range t.Partitions {
+			bytes += offsetBytes + int64(len(p.Metadata))
+		}
+	}
+	return bytes
+}
+
 // dealtOut is how many bytes of assignments the members have.
 func dealtOut(g *machine) (bytes int64) {
 	for _, m := range g.inOrder {
@@ -47,14 +63,22 @@ type journey struct {
 	c       *Coordinator
 	rnd     *rand.Rand
 	now     time.Time
-	kept    int64 // when it was last looked at
+	kept    [kinds]int64 // when it was last looked at
 	ids     []string
-	refused int
+	refused map[error]int
 }
 
-// TestAccount: whatever happens to groups, the account has what they keep and no
-// more than it may; nothing, once nobody is there.
-func TestAccount(t *testing.T) {
+// limits are so low that some requests find no room.
+var limits = [kinds]int64{40_000, 16_000}
+
+func (j *journey) open(c *Coordinator) {
+	j.c, c.members.limit, c.offsets.limit = c, limits[ofMembers], limits[ofOffsets]
+	j.kept = [kinds]int64{c.members.kept.Load(), c.offsets.kept.Load()}
+}
+
+// TestAccounts: whatever happens to groups, the accounts have what they keep and no
+// more than they may; nothing, once nobody is there and all has lapsed.
+func TestAccounts(t *testing.T) {
 	for seed := range uint64(12) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			fs, o := vfs.Memory(), DefaultOptions()
@@ -64,8 +88,8 @@ func TestAccount(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer func() { stop() }()
-			j := &journey{t: t, c: c, rnd: rand.New(rand.NewPCG(seed, 7)), now: time.Now()}
-			c.account.limit = 40_000
+			j := &journey{t: t, rnd: rand.New(rand.NewPCG(seed, 7)), now: time.Now(), refused: map[error]int{}}
+			j.open(c)
 			for i := range 1500 {
 				j.step()
 				if i%300 == 299 {
@@ -74,20 +98,27 @@ func TestAccount(t *testing.T) {
 						t.Fatal(err)
 					}
 					// Those that were written down may keep more than those who were there last.
-					j.c, c.account.limit, j.kept = c, 40_000, c.account.kept.Load()
+					j.open(c)
 					j.check()
 				}
 			}
-			if j.refused == 0 {
-				t.Error("there was always room")
+			for _, err := range []error{errNoRoom, errNoRoomAssigned, errNoRoomOffsets} {
+				if j.refused[err] == 0 {
+					t.Errorf("never: %v", err)
+				}
 			}
 			for range 20 {
 				j.now = j.now.Add(time.Hour)
 				c.wake(j.now)
 				j.check()
 			}
-			if kept := c.account.kept.Load(); kept != 0 {
-				t.Errorf("nobody is left, and %d bytes are kept", kept)
+			j.now = j.now.Add(o.Retention)
+			for range 2 { // offsets, then groups
+				c.retain(j.now)
+				j.check()
+			}
+			if j.kept != [kinds]int64{} {
+				t.Errorf("nobody is left, and %d bytes are kept", j.kept)
 			}
 		})
 	}
@@ -98,7 +129,7 @@ func (j *journey) step() {
 	if len(j.ids) > 0 {
 		id = j.ids[j.rnd.IntN(len(j.ids))]
 	}
-	switch j.rnd.IntN(12) {
+	switch j.rnd.IntN(16) {
 	case 0, 1, 2:
 		j.join(name, &Join{InstanceID: []string{"", "", "i", "j"}[j.rnd.IntN(4)], NeedsID: j.rnd.IntN(2) == 0})
 	case 3, 4, 5:
@@ -112,8 +143,29 @@ func (j *journey) step() {
 	case 11:
 		j.now = j.now.Add(time.Duration(j.rnd.IntN(8000)) * time.Millisecond)
 		j.c.wake(j.now)
+	case 12, 13, 14:
+		r := &Commit{MemberID: id, InstanceID: j.member(name, id).InstanceID, Generation: -1, Topics: j.topics()}
+		if g := j.c.groups[name]; g != nil {
+			r.Generation = g.generation
+		}
+		if j.rnd.IntN(2) == 0 {
+			r.MemberID, r.InstanceID, r.Generation = "", "", -1
+		}
+		j.answered(j.c.Commit(j.t.Context(), j.now, name, r), "")
+	case 15:
+		_, _ = j.c.Drop(j.t.Context(), j.now, name, j.topics())
+		j.c.retain(j.now)
 	}
 	j.check()
+}
+
+// topics are some offsets, of which two may be of one partition.
+func (j *journey) topics() []Topic {
+	all := offset(byte(j.rnd.IntN(4)), 0, 1)
+	for range j.rnd.IntN(4) {
+		all[0].Partitions = append(all[0].Partitions, Partition{int32(j.rnd.IntN(3)), Committed{Metadata: string(j.bytes(300)), At: j.now.UnixMilli(), Expires: -1}})
+	}
+	return all
 }
 
 func (j *journey) bytes(most int) []byte { return make([]byte, j.rnd.IntN(most)) }
@@ -151,8 +203,8 @@ func (j *journey) sync(name string) {
 }
 
 func (j *journey) answered(err error, id string) {
-	if err == errNoRoom || err == errNoRoomAssigned {
-		j.refused++
+	if err != nil {
+		j.refused[err]++
 	}
 	if id != "" {
 		j.ids = append(j.ids, id)
@@ -171,16 +223,20 @@ func (j *journey) member(name, id string) DescribedMember {
 
 func (j *journey) check() {
 	j.t.Helper()
-	var want int64
+	var want [kinds]int64
 	for _, g := range j.c.all() {
-		want += recount(g.machine)
+		want[ofMembers] += recount(g.machine)
+		want[ofOffsets] += recountOffsets(g.machine)
 		if out := dealtOut(g.machine); g.state == Stable && out > g.dealt {
 			j.t.Fatalf("%s has %d bytes of assignments, counted are %d", g.name, out, g.dealt)
 		}
 	}
-	got := j.c.account.kept.Load()
-	if got != want || got > max(j.c.account.limit, j.kept) {
-		j.t.Fatalf("the account had %d bytes, now %d of %d, the groups keep %d", j.kept, got, j.c.account.limit, want)
+	got := [kinds]int64{j.c.members.kept.Load(), j.c.offsets.kept.Load()}
+	for k := range got {
+		// Groups that were joined while there was room stay when all have left.
+		if beyond := int64(k) * 6 * (groupBytes + 2); got[k] != want[k] || got[k] > max(limits[k]+beyond, j.kept[k]) {
+			j.t.Fatalf("the accounts had %d bytes, now %d of %d, the groups keep %d", j.kept, got, limits, want)
+		}
 	}
 	j.kept = got
 }
@@ -257,6 +313,70 @@ func TestNoRoom(t *testing.T) {
 	}
 }
 
+// TestNoRoomForOffsets: who commits without end is refused, and told once; what is
+// kept already goes on, also after a restart with less memory.
+func TestNoRoomForOffsets(t *testing.T) {
+	fs, o := vfs.Memory(), DefaultOptions()
+	o.InitialDelay, o.Memory = 0, 32<<20 // offsets may keep 16 MiB
+	now := time.Now()
+	commit := func(c *Coordinator, name string, bytes int) kafka.Code {
+		topics := offset(1, 0, 7)
+		topics[0].Partitions[0].Metadata = strings.Repeat("m", bytes)
+		return kafka.CodeOf(c.Commit(t.Context(), now, name, &Commit{Generation: -1, Topics: topics}))
+	}
+	c, stop, err := openOn(t, fs, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	core, lines := observer.New(zap.WarnLevel)
+	c.logger = zap.New(core)
+	many := 0
+	for commit(c, fmt.Sprint("g", many), 4000) == kafka.NoError {
+		many++
+	}
+	if least := 16 << 20 / (4000 + groupBytes + topicBytes + offsetBytes + 20); many < least || many > least+10 {
+		t.Errorf("%d groups, want about %d", many, least)
+	}
+	for i := 0; commit(c, fmt.Sprint("small", i), 0) == kafka.NoError; i++ {
+	}
+	for _, step := range []struct {
+		name string
+		do   func() kafka.Code
+		want kafka.Code
+	}{
+		{"another group", func() kafka.Code { return commit(c, "x", 0) }, kafka.InvalidCommitOffsetSize},
+		{"one that is there", func() kafka.Code { return commit(c, "g0", 4000) }, kafka.NoError},
+		{"less", func() kafka.Code { return commit(c, "g0", 0) }, kafka.NoError},
+		{"more again", func() kafka.Code { return commit(c, "g0", 4000) }, kafka.NoError},
+		{"a join that would stay for good", func() kafka.Code {
+			return kafka.CodeOf(c.Join(now, strings.Repeat("n", 1000), consumer("")).Value().Err)
+		}, kafka.GroupMaxSizeReached},
+		{"a join to a group that is there", func() kafka.Code { return kafka.CodeOf(c.Join(now, "g1", consumer("")).Value().Err) }, kafka.NoError},
+		{"one that is deleted", func() kafka.Code { return kafka.CodeOf(c.Delete(t.Context(), now, "g2")) }, kafka.NoError},
+		{"there is room again", func() kafka.Code { return commit(c, "x", 4000) }, kafka.NoError},
+	} {
+		if got := step.do(); got != step.want {
+			t.Errorf("%s: %s, want %s", step.name, got, step.want)
+		}
+	}
+	if told := lines.TakeAll(); len(told) != 1 || told[0].ContextMap()["group"] != fmt.Sprint("g", many) || told[0].Message != noRoom[ofOffsets] {
+		t.Errorf("told: %+v", told)
+	}
+	before := c.offsets.kept.Load()
+	stop()
+	if c, stop, err = openOn(t, fs, o); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { stop() }()
+	if got := c.offsets.kept.Load(); got != before {
+		t.Errorf("%d bytes are counted after a restart, %d before", got, before)
+	}
+	c.offsets.limit = 1 << 20
+	if got := commit(c, "g0", 4000); got != kafka.NoError || found(c, "g0", 1, 0) != 7 {
+		t.Errorf("what was kept before: %s", got)
+	}
+}
+
 // TestNoRoomAfterRestart: members that were there when memory was larger stay,
 // and come back with what they had.
 func TestNoRoomAfterRestart(t *testing.T) {
@@ -282,7 +402,7 @@ func TestNoRoomAfterRestart(t *testing.T) {
 			}
 			ids = append(ids, v.MemberID)
 		}
-		if got := c.account.kept.Load(); got < 18<<20 {
+		if got := c.members.kept.Load(); got < 18<<20 {
 			t.Errorf("memory %d: %d bytes are counted", memory, got)
 		}
 		stop()
@@ -290,8 +410,15 @@ func TestNoRoomAfterRestart(t *testing.T) {
 }
 
 func TestRoom(t *testing.T) {
-	for memory, want := range map[int64]int64{0: 64 << 20, 32 << 20: 16 << 20, 256 << 20: 16 << 20, 1 << 30: 64 << 20, 1 << 40: 1 << 30} {
-		if got := (&Options{Memory: memory}).room(); got != want {
+	for memory, want := range map[int64][kinds]int64{
+		0:         {64 << 20, 128 << 20},
+		32 << 20:  {16 << 20, 16 << 20},
+		256 << 20: {16 << 20, 32 << 20},
+		1 << 30:   {64 << 20, 128 << 20},
+		1 << 40:   {1 << 30, 1 << 30},
+	} {
+		o := Options{Memory: memory}
+		if got := [kinds]int64{o.room(ofMembers), o.room(ofOffsets)}; got != want {
 			t.Errorf("of %d bytes: %d, want %d", memory, got, want)
 		}
 	}

@@ -67,7 +67,7 @@ func (g *machine) mayDropAny() error {
 
 // remains says whether there is something to keep of the group.
 func (g *machine) remains() bool {
-	return g.state != Empty || len(g.pending) > 0 || len(g.offsets) > 0
+	return g.state != Empty || len(g.pending) > 0 || len(g.offsets.byID) > 0
 }
 
 // lapsed are the offsets that nobody has asked for too long: in an empty group

@@ -24,7 +24,8 @@ type Coordinator struct {
 	logger  *zap.Logger
 	journal *journal
 	timers  *timers
-	account account
+	members account
+	offsets account
 	told    pause // of a long throttle
 
 	mu     sync.RWMutex
@@ -36,7 +37,7 @@ type Coordinator struct {
 type group struct {
 	mu sync.Mutex
 	*machine
-	charged int64 // what the account has for it
+	charged [kinds]int64 // what the accounts have for it
 
 	alarm time.Time // belongs to the timers, as place
 	place int
@@ -48,7 +49,8 @@ func Open(ctx context.Context, log storage.Log, o Options, logger *zap.Logger, r
 		return nil, err
 	}
 	c := &Coordinator{o: o, logger: logger.Named("group"), journal: newJournal(log, &o), timers: newTimers(), groups: map[string]*group{}}
-	c.account.limit = o.room()
+	c.members.limit = o.room(ofMembers)
+	c.offsets.kind, c.offsets.limit = ofOffsets, o.room(ofOffsets)
 	if err := c.replay(ctx, time.Now()); err != nil {
 		return nil, fmt.Errorf("read the log of groups: %w", err)
 	}
@@ -128,15 +130,13 @@ func (c *Coordinator) settle(g *group, now time.Time) {
 	if g.state != Dead && g.generation == 0 && !g.remains() {
 		c.bury(g)
 	}
-	c.account.settle(g)
+	c.settleAccounts(g)
 	c.timers.set(g, g.due)
 }
 
 // bury takes a group out. Its lock is held, and it has nobody who waits.
 func (c *Coordinator) bury(g *group) {
 	g.state, g.due = Dead, time.Time{}
-	clear(g.pending) // of an empty group that is deleted
-	g.kept = 0
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.groups, g.name)
@@ -165,7 +165,7 @@ func (c *Coordinator) Join(now time.Time, name string, r *Join) *Future[Joined] 
 	// A member of a group that is not there is none; who has no id yet may
 	// found it.
 	if !c.with(name, r.MemberID == "", now, func(g *group) {
-		if !c.fits(g, now, "JoinGroup", g.joinGrowth(r)) {
+		if !c.fits(&c.members, g, now, "JoinGroup", g.joinGrowth(r)) || !c.fits(&c.offsets, g, now, "JoinGroup", g.outlastGrowth()) {
 			answer.give(Joined{Err: errNoRoom, MemberID: r.MemberID})
 			return
 		}
@@ -190,7 +190,7 @@ func (c *Coordinator) Sync(now time.Time, name string, r *Sync) *Future[Synced] 
 	case name == "":
 		answer.give(Synced{Err: errInvalidGroup})
 	case !c.with(name, false, now, func(g *group) {
-		if !c.fits(g, now, "SyncGroup", g.syncGrowth(r)) {
+		if !c.fits(&c.members, g, now, "SyncGroup", g.syncGrowth(r)) {
 			answer.give(Synced{Err: errNoRoomAssigned})
 			return
 		}

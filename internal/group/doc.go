@@ -56,8 +56,10 @@
 // as large as the last ones: those bytes stay the group's until the next ones, or until nobody is left. What
 // a start reads back is counted, also where there is no room for it any more.
 //
-// Committed offsets are not in it, nor are groups without members: of those a commit or
-// a member may make any number, until they lapse.
+// Committed offsets have an account of their own, with the groups that are there though
+// nobody may be in them. A commit that adds something finds room first, or is refused
+// with InvalidCommitOffsetSize; so does the first join of a group, which may leave the
+// group behind. What is committed again, with no more metadata, is never refused.
 //
 // # Journal
 //

@@ -22,6 +22,10 @@ func (c *Coordinator) Commit(ctx context.Context, now time.Time, name string, r 
 		if refused = g.mayCommit(now, r); refused != nil || len(r.Topics) == 0 {
 			return
 		}
+		if !c.fits(&c.offsets, g, now, "OffsetCommit", g.commitGrowth(r.Topics)) {
+			refused = errNoRoomOffsets
+			return
+		}
 		if end, failed = c.journal.append(now, &offsetsCommitted{Group: name, Topics: r.Topics}); failed == nil {
 			g.offsets.put(r.Topics)
 		}
@@ -37,14 +41,14 @@ var nothing = Committed{Offset: -1, LeaderEpoch: -1, Expires: -1}
 // Committed fills in what a group keeps of some partitions; offset -1 where it
 // keeps nothing.
 func (c *Coordinator) Committed(name string, wanted []Topic) {
-	kept := offsets{}
+	var kept offsets
 	if g := c.find(name, false, time.Time{}); g != nil {
 		g.mu.Lock()
 		defer g.mu.Unlock()
 		kept = g.offsets
 	}
 	for _, w := range wanted {
-		t := kept[w.ID]
+		t := kept.byID[w.ID]
 		for i := range w.Partitions {
 			p := &w.Partitions[i]
 			p.Committed = nothing

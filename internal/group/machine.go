@@ -44,7 +44,7 @@ type machine struct {
 
 func newMachine(name string, o *Options, newID func() string, now time.Time) *machine {
 	return &machine{o: o, name: name, newID: newID, since: now,
-		members: map[string]*member{}, instances: map[string]*member{}, known: map[string]int{}, pending: map[string]time.Time{}, offsets: offsets{}}
+		members: map[string]*member{}, instances: map[string]*member{}, known: map[string]int{}, pending: map[string]time.Time{}}
 }
 
 // The answers to a member that must do something else first. They are told

@@ -21,6 +21,10 @@ var (
 		"1 for the state that a group is in; of the groups that share a series, how many are in the state.", []string{"group", "state"}, nil)
 	rebalancesDesc = prometheus.NewDesc("kaasd_group_rebalances_total",
 		"Rebalances of a group since the start of this process.", []string{"group"}, nil)
+	keptDesc = prometheus.NewDesc("kaasd_group_memory_bytes",
+		"What all groups keep of a kind, as it counts against the limit.", []string{"kind"}, nil)
+	limitDesc = prometheus.NewDesc("kaasd_group_memory_limit_bytes",
+		"What all groups may keep of a kind; requests that would have them keep more are refused.", []string{"kind"}, nil)
 )
 
 // others is the label of the groups, and topics, that share a series.
@@ -33,13 +37,17 @@ var _ prometheus.Collector = collector{}
 
 // Describe implements prometheus.Collector.
 func (collector) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{lagDesc, membersDesc, stateDesc, rebalancesDesc} {
+	for _, d := range []*prometheus.Desc{lagDesc, membersDesc, stateDesc, rebalancesDesc, keptDesc, limitDesc} {
 		out <- d
 	}
 }
 
 // Collect implements prometheus.Collector.
 func (c collector) Collect(out chan<- prometheus.Metric) {
+	for _, a := range []*account{&c.c.members, &c.c.offsets} {
+		out <- prometheus.MustNewConstMetric(keptDesc, prometheus.GaugeValue, float64(a.kept.Load()), a.kind.String())
+		out <- prometheus.MustNewConstMetric(limitDesc, prometheus.GaugeValue, float64(a.limit), a.kind.String())
+	}
 	s := c.c.survey()
 	for _, name := range slices.Sorted(maps.Keys(s.groups)) {
 		g := s.groups[name]

@@ -31,8 +31,11 @@ type Partition struct {
 	Committed
 }
 
-// offsets are those of a group, by topic.
-type offsets map[kafka.TopicID]*topicOffsets
+// offsets are those of a group.
+type offsets struct {
+	byID  map[kafka.TopicID]*topicOffsets
+	bytes int64 // that they take
+}
 
 type topicOffsets struct {
 	id         kafka.TopicID
@@ -41,37 +44,54 @@ type topicOffsets struct {
 }
 
 // put keeps offsets beside, or over, those that are there.
-func (o offsets) put(topics []Topic) {
-	for _, n := range topics {
-		t := o[n.ID]
+func (o *offsets) put(topics []Topic) {
+	if o.byID == nil {
+		o.byID = make(map[kafka.TopicID]*topicOffsets, len(topics))
+	}
+	for i := range topics {
+		n := &topics[i]
+		t := o.byID[n.ID]
 		if t == nil {
 			t = &topicOffsets{id: n.ID, name: n.Name, partitions: make(map[int32]Committed, len(n.Partitions))}
-			o[n.ID] = t
+			o.byID[n.ID] = t
+			o.bytes += topicWeighs(n.Name)
 		}
-		for _, p := range n.Partitions {
+		for j := range n.Partitions {
+			p := &n.Partitions[j]
+			o.forget(t, p.Partition)
 			t.partitions[p.Partition] = p.Committed
+			o.bytes += p.weighs()
 		}
 	}
 }
 
+// forget takes the bytes of a partition off, if it has an offset.
+func (o *offsets) forget(t *topicOffsets, partition int32) {
+	if last, ok := t.partitions[partition]; ok {
+		o.bytes -= last.weighs()
+	}
+}
+
 // drop forgets partitions, and topics of which nothing is left.
-func (o offsets) drop(gone []droppedTopic) {
+func (o *offsets) drop(gone []droppedTopic) {
 	for _, d := range gone {
-		t := o[d.ID]
+		t := o.byID[d.ID]
 		if t == nil {
 			continue
 		}
 		for _, p := range d.Partitions {
+			o.forget(t, p)
 			delete(t.partitions, p)
 		}
 		if len(t.partitions) == 0 {
-			delete(o, d.ID)
+			o.bytes -= topicWeighs(t.name)
+			delete(o.byID, d.ID)
 		}
 	}
 }
 
 // find collects the partitions of which it is said, to drop them.
-func (o offsets) find(which func(t *topicOffsets, c Committed) bool) []droppedTopic {
+func (o *offsets) find(which func(t *topicOffsets, c Committed) bool) []droppedTopic {
 	var found []droppedTopic
 	for _, t := range o.byName() {
 		var partitions []int32
@@ -88,16 +108,16 @@ func (o offsets) find(which func(t *topicOffsets, c Committed) bool) []droppedTo
 }
 
 // byName are the topics in order of their names.
-func (o offsets) byName() []*topicOffsets {
-	return slices.SortedFunc(maps.Values(o), func(a, b *topicOffsets) int {
+func (o *offsets) byName() []*topicOffsets {
+	return slices.SortedFunc(maps.Values(o.byID), func(a, b *topicOffsets) int {
 		return cmp.Or(cmp.Compare(a.name, b.name), slices.Compare(a.id[:], b.id[:]))
 	})
 }
 
 // len is how many partitions have an offset.
-func (o offsets) len() int {
+func (o *offsets) len() int {
 	n := 0
-	for _, t := range o {
+	for _, t := range o.byID {
 		n += len(t.partitions)
 	}
 	return n
@@ -113,7 +133,7 @@ func (t *topicOffsets) all() Topic {
 }
 
 // topics are all offsets, in order of topics and partitions.
-func (o offsets) topics() []Topic {
+func (o *offsets) topics() []Topic {
 	var all []Topic
 	for _, t := range o.byName() {
 		all = append(all, t.all())

@@ -22,7 +22,8 @@ type Options struct {
 	MaxMetadata   int           // offset.metadata.max.bytes
 
 	// Memory is what the process may use, in bytes (memory.limit), of which the
-	// members of all groups may keep a sixteenth (Options.room); 0: not known.
+	// members of all groups may keep a sixteenth and their offsets an eighth
+	// (Options.room); 0: not known.
 	Memory int64
 	// Log is how the log is run: LogConfig of log.flush, which says when a
 	// committed offset counts as written.

@@ -25,7 +25,7 @@ func (c *Coordinator) replay(ctx context.Context, now time.Time) error {
 		if g.generation == 0 && !g.remains() {
 			c.bury(g)
 		}
-		c.account.settle(g)
+		c.settleAccounts(g)
 		c.timers.set(g, g.due)
 	}
 	return nil

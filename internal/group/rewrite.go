@@ -37,7 +37,7 @@ func (g *machine) whole() iter.Seq[change] {
 func (g *machine) weight() int64 {
 	const batch, record, partition, member = 75, 20, 34, 60
 	n := 0
-	for _, t := range g.offsets {
+	for _, t := range g.offsets.byID {
 		n += 20 + len(t.name) + partition*len(t.partitions)
 	}
 	if n > 0 {

@@ -9,15 +9,17 @@ const (
 	memberBytes   = 768
 	protocolBytes = 128
 	promiseBytes  = 128
+	topicBytes    = 640 // with room for the first offsets
+	offsetBytes   = 96
 )
 
 // idBytes is what newID adds to a member's id, with the dash.
 const idBytes = 37
 
 // keeps is how many bytes the group keeps for its members and those to come;
-// none: none. Offsets are not in it.
+// none: none.
 func (g *machine) keeps() int64 {
-	if len(g.inOrder)+len(g.pending) == 0 {
+	if g.state == Dead || len(g.inOrder)+len(g.pending) == 0 {
 		return 0
 	}
 	return g.kept + g.dealt + g.frame()
@@ -25,6 +27,15 @@ func (g *machine) keeps() int64 {
 
 // frame is what a group takes that has somebody.
 func (g *machine) frame() int64 { return groupBytes + int64(len(g.name)) }
+
+// keepsOffsets is how many bytes the group keeps for offsets, and for being there
+// though nobody may be in it.
+func (g *machine) keepsOffsets() int64 {
+	if g.state == Dead || g.generation == 0 && len(g.offsets.byID) == 0 {
+		return 0
+	}
+	return g.offsets.bytes + g.frame()
+}
 
 // weigh finds how many bytes a member keeps but for its assignment.
 func (m *member) weigh(protocolType string) {
@@ -106,6 +117,50 @@ func (g *machine) syncGrowth(r *Sync) int64 {
 	more := -g.dealt
 	for _, m := range g.inOrder {
 		more += int64(len(r.Assignments[m.id]))
+	}
+	return more
+}
+
+// outlastGrowth is how many bytes more the group may keep for good after a join,
+// which nobody has to come back for.
+func (g *machine) outlastGrowth() int64 {
+	if g.keepsOffsets() > 0 {
+		return 0
+	}
+	return g.frame()
+}
+
+// commitGrowth is how many bytes more the group keeps after a commit.
+func (g *machine) commitGrowth(topics []Topic) int64 {
+	more := g.offsets.growth(topics)
+	if more > 0 && g.keepsOffsets() == 0 {
+		more += g.frame()
+	}
+	return more
+}
+
+// weighs is how many bytes an offset takes.
+func (c *Committed) weighs() int64 { return offsetBytes + int64(len(c.Metadata)) }
+
+// topicWeighs is how many bytes a topic takes beside its offsets.
+func topicWeighs(name string) int64 { return topicBytes + int64(len(name)) }
+
+// growth is how many bytes more it is after put; what is named twice counts twice.
+func (o *offsets) growth(topics []Topic) (more int64) {
+	for i := range topics {
+		next := &topics[i]
+		t := o.byID[next.ID]
+		if t == nil {
+			more += topicWeighs(next.Name)
+			t = &topicOffsets{}
+		}
+		for j := range next.Partitions {
+			p := &next.Partitions[j]
+			more += p.weighs()
+			if last, ok := t.partitions[p.Partition]; ok {
+				more -= last.weighs()
+			}
+		}
 	}
 	return more
 }
