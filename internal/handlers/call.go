@@ -176,10 +176,10 @@ func (c *call) encode(m codec.Message) error {
 // reserved for.
 const littleAnswer = 64 << 10
 
-// reserve takes memory for an answer before it is made, where it is long. To wait for
-// it is not work.
-func (c *call) reserve(bytes int) error {
-	if bytes <= littleAnswer {
+// reserve takes memory before it is needed, where that is more than little. To wait
+// for it is not work.
+func (c *call) reserve(bytes, little int) error {
+	if bytes <= little {
 		return nil
 	}
 	began := time.Now()

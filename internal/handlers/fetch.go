@@ -25,6 +25,9 @@ func (h *Handlers) fetch(c *call, req *message.FetchRequest) (*message.FetchResp
 	if err != nil {
 		return f.refusal(err), nil
 	}
+	if err := c.reserve(len(positions)*wantBytes, littleFetch); err != nil {
+		return nil, err
+	}
 	f.session = session
 	f.max = max(0, min(int(req.MaxBytes), c.image.Broker.FetchMaxBytes))
 	f.resolve(positions)
@@ -61,12 +64,24 @@ type fetching struct {
 // want is one partition of a fetch.
 type want struct {
 	fetchPosition
-	log     *partition
-	absent  error // why there is no log
-	failure error // of the last read
+	log     *partition // nil: there is none
+	failure error      // why there is none, or of the last read
 	records storage.Records
-	out     message.FetchResponsePartition
+	ends    ends
 }
+
+// ends are those of a log when it was last read.
+type ends struct{ start, lastStable, highWatermark int64 }
+
+// unread are the ends that are told of a partition with an error.
+var unread = ends{-1, -1, -1}
+
+const (
+	// wantBytes is what a partition takes while its fetch waits, about.
+	wantBytes = 256
+	// littleFetch is how much a fetch may take, in bytes, that nothing is reserved for.
+	littleFetch = 4 << 10
+)
 
 // refusal answers a request whose session is not what it takes it for.
 func (f *fetching) refusal(err error) *message.FetchResponse {
@@ -83,7 +98,7 @@ func (f *fetching) resolve(positions []fetchPosition) {
 		if err == nil {
 			w.log, err = f.h.logs.find(t, w.number)
 		}
-		w.absent = f.naming(err)
+		w.failure = f.naming(err)
 	}
 }
 
@@ -103,16 +118,25 @@ func (f *fetching) read(limit int) {
 	for i := range f.wants {
 		w := &f.wants[i]
 		if w.failure = f.readOne(w, limit-f.found); w.failure != nil {
-			f.failed = true
-			w.out = message.FetchResponsePartition{
-				PartitionIndex: w.number, HighWatermark: -1, LastStableOffset: -1, LogStartOffset: -1, PreferredReadReplica: -1,
-				CurrentLeader: f.leader(w),
-			}
-			if w.absent != nil { // as Kafka tells what it never tried to read
-				w.out.AbortedTransactions = []message.FetchResponseAbortedTransaction{}
-			}
+			f.failed, w.ends = true, unread
 		}
 	}
+}
+
+// told is what the answer says of a partition.
+func (f *fetching) told(w *want) message.FetchResponsePartition {
+	p := message.FetchResponsePartition{
+		PartitionIndex: w.number, ErrorCode: f.c.code(w.failure), PreferredReadReplica: -1,
+		HighWatermark: w.ends.highWatermark, LastStableOffset: w.ends.lastStable, LogStartOffset: w.ends.start,
+		CurrentLeader: f.leader(w),
+	}
+	if w.log == nil || f.committed && w.failure == nil { // as Kafka tells what it never tried to read
+		p.AbortedTransactions = []message.FetchResponseAbortedTransaction{}
+	}
+	if w.records != nil {
+		p.Records = codec.Records{Source: w.records}
+	}
+	return p
 }
 
 // leader is who leads a partition now, for those who know an older leader
@@ -134,8 +158,8 @@ func (f *fetching) endpoints(told []message.FetchResponsePartition) []message.No
 }
 
 func (f *fetching) readOne(w *want, left int) error {
-	if w.absent != nil {
-		return w.absent
+	if w.log == nil {
+		return w.failure
 	}
 	if err := checkEpoch(w.epoch, w.log.Offsets().Epoch); err != nil {
 		return err
@@ -146,13 +170,7 @@ func (f *fetching) readOne(w *want, left int) error {
 	if err != nil {
 		return f.naming(err)
 	}
-	w.out = message.FetchResponsePartition{
-		PartitionIndex: w.number, HighWatermark: s.Offsets.HighWatermark, LastStableOffset: s.Offsets.LastStable,
-		LogStartOffset: s.Offsets.Start, PreferredReadReplica: -1,
-	}
-	if f.committed {
-		w.out.AbortedTransactions = []message.FetchResponseAbortedTransaction{}
-	}
+	w.ends = ends{s.Offsets.Start, s.Offsets.LastStable, s.Offsets.HighWatermark}
 	if s.Records != nil {
 		w.records = s.Records
 		f.found += s.Records.Size()
@@ -218,12 +236,10 @@ func (f *fetching) response() *message.FetchResponse {
 		if f.session != nil && !w.changed() {
 			continue
 		}
-		w.out.ErrorCode = f.c.code(w.failure)
 		if w.records != nil {
-			w.out.Records = codec.Records{Source: w.records}
 			w.log.sent.Add(float64(w.records.Size()))
 		}
-		all = append(all, w.out)
+		all = append(all, f.told(w))
 		if last := len(resp.Responses) - 1; last < 0 || resp.Responses[last].Topic != w.topic || resp.Responses[last].TopicID != w.id {
 			resp.Responses = append(resp.Responses, message.FetchResponseTopic{Topic: w.topic, TopicID: w.id})
 		}
@@ -237,7 +253,7 @@ func (f *fetching) response() *message.FetchResponse {
 // changed says whether a session's client has to be told of the partition.
 func (w *want) changed() bool {
 	return w.records != nil || w.failure != nil ||
-		w.out.HighWatermark != w.highWatermark || w.out.LogStartOffset != w.logStart
+		w.ends.highWatermark != w.highWatermark || w.ends.start != w.logStart
 }
 
 // toldPositions are the positions with what the answer says of them.
@@ -245,7 +261,7 @@ func (f *fetching) toldPositions() []fetchPosition {
 	positions := make([]fetchPosition, len(f.wants))
 	for i := range f.wants {
 		positions[i] = f.wants[i].fetchPosition
-		positions[i].highWatermark, positions[i].logStart = f.wants[i].out.HighWatermark, f.wants[i].out.LogStartOffset
+		positions[i].highWatermark, positions[i].logStart = f.wants[i].ends.highWatermark, f.wants[i].ends.start
 	}
 	return positions
 }

@@ -269,7 +269,7 @@ func (s *fetchSessions) told(f *fetchSession, wants []want) {
 		if p == nil {
 			continue
 		}
-		p.highWatermark, p.logStart, p.served = w.out.HighWatermark, w.out.LogStartOffset, w.records != nil
+		p.highWatermark, p.logStart, p.served = w.ends.highWatermark, w.ends.start, w.records != nil
 		if p.served {
 			served++
 		}

@@ -38,7 +38,7 @@ func (f *fetching) park(missing int, deadline time.Time) error {
 	defer resume()
 	w := storage.NewWaiter(int64(missing))
 	for i := range f.wants {
-		defer f.wants[i].log.Watch(w, f.wants[i].out.HighWatermark)()
+		defer f.wants[i].log.Watch(w, f.wants[i].ends.highWatermark)()
 	}
 	timer := time.NewTimer(deadline.Sub(began))
 	defer timer.Stop()

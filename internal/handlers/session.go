@@ -65,6 +65,14 @@ func (s *session) Established() bool {
 	return !s.conn.Listener.Protocol.SASL() || s.login.Load() != nil
 }
 
+// Name is that of the principal; empty: anybody's.
+func (s *session) Name() string {
+	if l := s.login.Load(); l != nil && l.principal != kafka.Anonymous {
+		return l.principal.Name
+	}
+	return ""
+}
+
 func (s *session) principal() kafka.Principal {
 	if l := s.login.Load(); l != nil {
 		return l.principal

@@ -92,7 +92,7 @@
 //
 //	frame size      buffer                              from queued.max.request.bytes
 //	..508 B         the connection's own                no
-//	..4 KiB         4 KiB class, pooled                 no
+//	..4 KiB         4 KiB class, pooled                 but for what it is decoded to
 //	..1 MiB         class by powers of two, pooled      yes
 //	above           grown as bytes arrive, dropped      yes
 //
@@ -102,11 +102,12 @@
 // is logged in, and answers that nobody takes delay no records. What follows is true of
 // each.
 //
-// A frame that is neither Produce nor a log-in counts sixteenfold, a Fetch of up to
-// 256 KiB fourfold: what it is decoded to, and its answer, have their share.
+// A frame that is neither Produce nor a log-in counts sixteenfold: what it is decoded
+// to, and its answer, have their share.
 //
 // Answers that are long beside their requests, such as that of Metadata about all topics,
-// take their memory before they are made (Request.Reserve).
+// take their memory before they are made (Request.Reserve), and so does a Fetch of more
+// partitions than its frame names.
 //
 // A buffer begins with at most 256 KiB, or with 4 KiB where half of the pool is
 // taken, and grows when that much has really arrived, so the size a peer announces
@@ -114,9 +115,14 @@
 // frame takes at most a quarter of the pool, and those that count more than 256 KiB
 // together three quarters, so that small ones need not wait for large. While somebody
 // waits, frames must gain in each 3 s a tenth of what they are, 48 to 160 KiB. When it
-// can go no further the oldest waiting frame gets the one seat outside the pool
+// can go no further the first that waits gets the one seat outside the pool
 // and is no longer counted in it, so something always finishes and the total
 // stays below the pool plus one frame.
+//
+// Who waits is served by whom it is of (Session.Name, or else the peer's address, of IPv6
+// its /64): first comes the owner who holds least of the pool, and of one owner's frames
+// the oldest. So whoever fills a pool, with however many connections, delays others by
+// what one of them takes to finish or to be ended.
 //
 // A frame keeps its memory until its answer is written; while somebody waits, a peer
 // must take a piece of that (64 KiB, or all of a shorter one) in each second. A request

@@ -48,7 +48,7 @@ func TestParkedRequestsGiveWay(t *testing.T) {
 	for name, parked := range map[string]struct{ number, size int }{"large": {6, 5 << 20}, "of one piece": {300, 225 << 10}} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, testOptions(), waiters(false), func(t *testing.T, r *rig) {
-				small, alone := r.waiting(4<<10), r.waiting(200<<10)
+				small, alone := r.waiting(headBytes), r.waiting(200<<10)
 				time.Sleep(time.Minute)
 				if len(alone) > 0 {
 					t.Fatal("a request was ended whose memory nobody waited for")

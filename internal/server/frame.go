@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	smallFrame  = 4 << 10 // bytes; up to here a frame is not counted
+	smallFrame  = 4 << 10 // bytes; up to here a frame is not counted, but for what it is decoded to
 	largestPool = 1 << 20 // bytes; buffers above are dropped after use
 )
 
@@ -57,33 +57,35 @@ type frame struct {
 	weight int64 // bytes of the loan for one of the frame
 }
 
-// A frame that is decoded to a message, and that to an answer, takes some times its
-// bytes: names of a few bytes become some hundred each. Records are used where they
-// lie, and so are the tokens of log-ins.
-const (
-	decodedWeight = 16
-	fetchWeight   = 4 // up to a piece: what consumers send again and again
-)
+// decodedWeight is what a frame takes, in times its bytes, that is decoded to a message,
+// and that to an answer: names of a few bytes become some hundred each.
+const decodedWeight = 16
 
-// weightOf is how often a frame of a size counts, by its first bytes.
-func weightOf(head []byte, size int) int64 {
+// weightOf is how often a frame counts, by its first bytes. Records are used where they
+// lie, and so are the tokens of log-ins.
+func weightOf(head []byte) int64 {
 	switch keyOf(head) {
 	case kafka.KeyProduce, kafka.KeySASLAuthenticate:
 		return 1
-	case kafka.KeyFetch:
-		if size <= piece {
-			return fetchWeight
-		}
 	}
 	return decodedWeight
 }
 
 var frames = sync.Pool{New: func() any { return new(frame) }}
 
-func newFrame(m *memory) *frame {
+// newFrame is one of a session that begins with these bytes.
+func (c *conn) newFrame(session Session, head []byte) *frame {
 	f := frames.Get().(*frame)
-	f.memory, f.weight = m, 1
+	f.memory, f.weight, f.loan.owner = c.server.memory.of(session, head), weightOf(head), c.owner(session)
 	return f
+}
+
+// owner is whose the frames of the connection are.
+func (c *conn) owner(session Session) owner {
+	if name := session.Name(); name != "" {
+		return owner{name: name}
+	}
+	return owner{network: networkOf(c.socket.RemoteAddr())}
 }
 
 // grow moves the first have bytes into a buffer for n bytes.

@@ -62,6 +62,10 @@ type Session interface {
 	// then the shorter time limit of Options.LoginTimeout applies.
 	Established() bool
 
+	// Name is whose the session is. Where memory for requests is short, who holds
+	// least of it comes first; empty: everybody of the peer's address is one.
+	Name() string
+
 	// End is called once, when the connection is gone.
 	End()
 }

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"net/netip"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -53,19 +54,34 @@ type memory struct {
 	seat    *loan   // the frame that is outside the pool
 	waiting []*loan // oldest frame first
 	born    uint64
+	holders map[owner]*holder // with loans
 }
 
-// loan is what one frame holds. The zero value holds nothing.
-type loan struct {
-	large bool // it counts more than a piece
+// owner is whose a frame is: somebody's who has a name, or of an address.
+type owner struct {
+	name    string
+	network netip.Prefix // where there is no name
+}
+
+// holder is what all loans of an owner hold.
+type holder struct {
 	held  int64
-	born  uint64 // order of the first take; 0 before it
-	need  int64  // while waiting
-	ready chan struct{}
+	loans int
+}
+
+// loan is what one frame holds. That of an owner holds nothing at first.
+type loan struct {
+	owner  owner
+	holder *holder // nil before the first take
+	large  bool    // it counts more than a piece
+	held   int64
+	born   uint64 // order of the first take
+	need   int64  // while waiting
+	ready  chan struct{}
 }
 
 func newMemory(limit int64) *memory {
-	return &memory{limit: limit, share: max(limit/4, piece), spare: limit / 4}
+	return &memory{limit: limit, share: max(limit/4, piece), spare: limit / 4, holders: map[owner]*holder{}}
 }
 
 // wait ends when a loan that tryTake put in the queue has got its memory. It
@@ -100,9 +116,8 @@ func (m *memory) turnToLook(now time.Time) bool {
 func (m *memory) tryTake(l *loan, n int64) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if l.born == 0 {
-		m.born++
-		l.born = m.born
+	if l.holder == nil {
+		m.open(l)
 	}
 	if m.fits(l, n) {
 		m.add(l, n)
@@ -115,6 +130,17 @@ func (m *memory) tryTake(l *loan, n int64) bool {
 	m.waiting = slices.Insert(m.waiting, at, l)
 	m.grant()
 	return false
+}
+
+// open numbers a loan and counts it for its owner.
+func (m *memory) open(l *loan) {
+	m.born++
+	l.born, l.holder = m.born, m.holders[l.owner]
+	if l.holder == nil {
+		l.holder = &holder{}
+		m.holders[l.owner] = l.holder
+	}
+	l.holder.loans++
 }
 
 func (m *memory) fits(l *loan, n int64) bool {
@@ -134,27 +160,43 @@ func (m *memory) tight() bool {
 
 func (m *memory) add(l *loan, n int64) {
 	l.held += n
+	l.holder.held += n
 	if l != m.seat {
 		m.used += n
 	}
 }
 
-// grant serves the waiting: the oldest gets the seat when it is free, the
-// others what the pool still has.
+// grant serves the waiting: the first gets the seat when it is free, the others what
+// the pool still has.
 func (m *memory) grant() {
-	m.waiting = slices.DeleteFunc(m.waiting, func(l *loan) bool {
-		if m.seat == nil {
-			m.seat = l
-			m.used -= l.held
+	if m.seat == nil && len(m.waiting) > 0 {
+		m.seat = m.waiting[m.first(func(*loan) bool { return true })]
+		m.used -= m.seat.held
+	}
+	for {
+		i := m.first(func(l *loan) bool { return m.fits(l, l.need) })
+		if i < 0 {
+			return
 		}
-		if !m.fits(l, l.need) {
-			return false
-		}
+		l := m.waiting[i]
+		m.waiting = slices.Delete(m.waiting, i, i+1)
 		m.add(l, l.need)
 		l.need = 0
 		close(l.ready)
-		return true
-	})
+	}
+}
+
+// first is which of the waiting comes first, of those that may; -1: none does. It is
+// the oldest frame of the owner who holds least, so that nobody waits behind all that
+// another one has asked for.
+func (m *memory) first(may func(*loan) bool) int {
+	first := -1
+	for i, l := range m.waiting {
+		if may(l) && (first < 0 || l.holder.held < m.waiting[first].holder.held) {
+			first = i
+		}
+	}
+	return first
 }
 
 // leave takes a loan out of the queue; what it was granted meanwhile stays
@@ -167,7 +209,7 @@ func (m *memory) leave(l *loan) {
 
 // give returns all that the loan holds.
 func (m *memory) give(l *loan) {
-	if l.born == 0 {
+	if l.holder == nil {
 		return
 	}
 	m.mu.Lock()
@@ -177,6 +219,10 @@ func (m *memory) give(l *loan) {
 	} else {
 		m.used -= l.held
 	}
-	*l = loan{}
+	if l.holder.held -= l.held; l.holder.loans == 1 {
+		delete(m.holders, l.owner)
+	}
+	l.holder.loans--
+	*l = loan{owner: l.owner}
 	m.grant()
 }

@@ -148,3 +148,46 @@ func TestSteps(t *testing.T) {
 		}
 	}
 }
+
+// TestMemoryServesWhoHoldsLeast: who asks for more than there is waits behind others
+// that ask for little, for the seat too; among those who hold as much the oldest is first.
+func TestMemoryServesWhoHoldsLeast(t *testing.T) {
+	m := newMemory(1024 * kib)
+	alice, bob := owner{name: "alice"}, owner{name: "bob"}
+	seated := loan{owner: alice}
+	m.tryTake(&seated, 256*kib)
+	m.tryTake(&seated, kib) // takes the seat
+	held, more := make([]loan, 4), make([]loan, 3)
+	for i := range held {
+		held[i].owner = alice
+		m.tryTake(&held[i], 256*kib)
+	}
+	for i := range more {
+		more[i].owner = alice
+		m.tryTake(&more[i], 256*kib)
+	}
+	little, much := loan{owner: bob}, loan{owner: bob}
+	m.tryTake(&much, 512*kib)
+	m.tryTake(&little, 128*kib)
+	if ready(&more[0]) || ready(&little) || ready(&much) {
+		t.Fatal("there was more than the limit")
+	}
+	m.give(&held[0])
+	if !ready(&little) || ready(&more[0]) {
+		t.Error("who holds nothing waits behind who holds all")
+	}
+	m.give(&seated)
+	if m.seat != &much || !ready(&much) {
+		t.Error("the seat went to who holds more")
+	}
+	m.give(&held[1])
+	if !ready(&more[0]) || ready(&more[1]) {
+		t.Error("the oldest was not next")
+	}
+	for _, l := range []*loan{&held[2], &held[3], &more[0], &little, &much, &more[1], &more[2]} {
+		m.give(l)
+	}
+	if m.used != 0 || len(m.holders) != 0 || len(m.waiting) != 0 {
+		t.Errorf("in the end %d bytes are used, %d owners are known, %d wait", m.used, len(m.holders), len(m.waiting))
+	}
+}

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"kaasd/internal/kafka"
 )
 
 // state is what of a pool is used, and how many frames wait for more.
@@ -71,7 +73,7 @@ func TestStrangersDelayNobody(t *testing.T) {
 		if took := time.Since(began); took != paceWindow {
 			t.Errorf("a frame that stalls where nobody waits for memory was ended after %v, want %v", took, paceWindow)
 		}
-		if used, _ := r.memory.members(); ended.Load() > 0 || used != fetchWeight*256<<10 {
+		if used, _ := r.memory.members(); ended.Load() > 0 || used != decodedWeight*256<<10 {
 			t.Errorf("%d parked requests were ended, %d bytes are taken, want none, and its piece", ended.Load(), used)
 		}
 	})
@@ -90,4 +92,32 @@ func TestOneLooksForAllWhoWait(t *testing.T) {
 			t.Errorf("%v after the last: got %v", c.after, got)
 		}
 	}
+}
+
+// TestQuestionsOfOthers: beside somebody whose hundreds of connections take no answers,
+// others wait for memory no longer than one of them may hold it.
+func TestQuestionsOfOthers(t *testing.T) {
+	var name atomic.Value
+	name.Store("mallory")
+	h := &handler{serve: echo, name: func() string { return name.Load().(string) }}
+	bubble(t, testOptions(), h, func(t *testing.T, r *rig) {
+		question := func(size int) []byte {
+			return framed(append([]byte{0, byte(kafka.KeyMetadata)}, make([]byte, size)...))
+		}
+		for range 300 {
+			go r.pipe().Write(question(255 << 10))
+		}
+		synctest.Wait()
+		if _, waiting := r.memory.questions.state(); waiting < 100 {
+			t.Fatalf("%d wait for memory", waiting)
+		}
+		name.Store("alice")
+		began := time.Now()
+		c := r.pipe()
+		c.send(question(100 << 10))
+		c.receive()
+		if took := time.Since(began); took > takenIn+2*hurryEvery {
+			t.Errorf("a question of somebody else took %v", took)
+		}
+	})
 }

@@ -184,9 +184,11 @@ func (c *conn) body(session Session, size int, limit time.Time) ([]byte, *frame,
 		return c.smallBody(session, size)
 	}
 	c.first += sizeBytes
-	f := newFrame(c.server.memory.of(session, c.rest[c.first:c.end]))
+	f := c.newFrame(session, c.rest[c.first:c.end])
 	if size <= smallFrame {
-		f.grow(0, size)
+		if err := c.lendSmall(f, size); err != nil {
+			return nil, f, err
+		}
 		have := c.takeRest(f.buffer.bytes[:size])
 		for have < size {
 			n, err := c.fill(f.buffer.bytes[have:size])
@@ -212,7 +214,7 @@ func (c *conn) smallBody(session Session, size int) ([]byte, *frame, error) {
 	if !c.copies {
 		return bytes, nil, nil
 	}
-	f := newFrame(c.server.memory.of(session, bytes))
+	f := c.newFrame(session, bytes)
 	f.grow(0, size)
 	copy(f.buffer.bytes, bytes)
 	return f.buffer.bytes[:size:size], f, nil
@@ -221,7 +223,6 @@ func (c *conn) smallBody(session Session, size int) ([]byte, *frame, error) {
 // largeBody reads a frame into memory that grows as its bytes arrive, as
 // long as they arrive fast enough.
 func (c *conn) largeBody(f *frame, size int, limit time.Time) ([]byte, *frame, error) {
-	f.weight = weightOf(c.rest[c.first:c.end], size)
 	f.loan.large = int64(size)*f.weight > piece
 	c.lender.Store(f.memory)
 	defer c.gaining.Store(0)
@@ -283,6 +284,19 @@ func (c *conn) lend(f *frame, have, size int) error {
 	return nil
 }
 
+// lendSmall takes the memory for what a small frame is decoded to, and grows it. The
+// frame itself is not counted.
+func (c *conn) lendSmall(f *frame, size int) error {
+	if decoded := int64(size) * (f.weight - 1); decoded > 0 {
+		c.lender.Store(f.memory)
+		if err := c.borrow(f, decoded); err != nil {
+			return err
+		}
+	}
+	f.grow(0, size)
+	return nil
+}
+
 // borrow takes memory for a frame until it holds as much as is wanted: all at once,
 // for those who wait with a part of what they need keep it from each other.
 func (c *conn) borrow(f *frame, want int64) error {
@@ -300,7 +314,7 @@ func (c *conn) borrow(f *frame, want int64) error {
 func (c *conn) reserve(bytes int64) error {
 	f := c.request.frame
 	if f == nil {
-		f = newFrame(c.server.memory.of(*c.session.Load(), c.request.Frame))
+		f = c.newFrame(*c.session.Load(), c.request.Frame)
 		c.request.frame = f
 	}
 	c.lender.Store(f.memory)

@@ -243,10 +243,13 @@ func TestDecodedFramesWeighMore(t *testing.T) {
 	}{
 		{kafka.KeyProduce, 512 << 10, 512 << 10},
 		{kafka.KeyFetch, 512 << 10, 8 << 20},
-		{kafka.KeyFetch, 128 << 10, 512 << 10},
+		{kafka.KeyFetch, 4 << 10, 60 << 10},
+		{kafka.KeyFetch, headBytes, 0},
 		{kafka.KeyMetadata, 512 << 10, 8 << 20},
 		{kafka.KeyMetadata, 8 << 10, 128 << 10},
-		{kafka.KeyMetadata, 4 << 10, 0},
+		{kafka.KeyMetadata, 4 << 10, 60 << 10},
+		{kafka.KeyMetadata, headBytes, 0},
+		{kafka.KeyProduce, 4 << 10, 0},
 		{kafka.KeySASLAuthenticate, 512 << 10, 512 << 10},
 	} {
 		bubble(t, o, &handler{serve: echo}, func(t *testing.T, r *rig) {

@@ -53,6 +53,7 @@ type handler struct {
 	hold    func() Mute // of Admit
 	strange func() bool // not established while it says so
 	sent    func(work time.Duration)
+	name    func() string // whose frames are that come now
 
 	connected, ended atomic.Int32
 }
@@ -86,6 +87,12 @@ func (s *session) Sent(work time.Duration) {
 	if s.handler.sent != nil {
 		s.handler.sent(work)
 	}
+}
+func (s *session) Name() string {
+	if s.handler.name == nil {
+		return ""
+	}
+	return s.handler.name()
 }
 func (s *session) End() { s.handler.ended.Add(1) }
 
