@@ -55,6 +55,7 @@ type memory struct {
 	waiting []*loan // oldest frame first
 	born    uint64
 	holders map[owner]*holder // with loans
+	idle    []*holder         // without, to be used again
 }
 
 // owner is whose a frame is: somebody's who has a name, or of an address.
@@ -137,10 +138,29 @@ func (m *memory) open(l *loan) {
 	m.born++
 	l.born, l.holder = m.born, m.holders[l.owner]
 	if l.holder == nil {
-		l.holder = &holder{}
+		l.holder = m.newHolder()
 		m.holders[l.owner] = l.holder
 	}
 	l.holder.loans++
+}
+
+func (m *memory) newHolder() *holder {
+	last := len(m.idle) - 1
+	if last < 0 {
+		return &holder{}
+	}
+	h := m.idle[last]
+	m.idle = m.idle[:last]
+	return h
+}
+
+// close takes a loan from its owner.
+func (m *memory) close(l *loan) {
+	l.holder.held -= l.held
+	if l.holder.loans--; l.holder.loans == 0 {
+		delete(m.holders, l.owner)
+		m.idle = append(m.idle, l.holder)
+	}
 }
 
 func (m *memory) fits(l *loan, n int64) bool {
@@ -219,10 +239,7 @@ func (m *memory) give(l *loan) {
 	} else {
 		m.used -= l.held
 	}
-	if l.holder.held -= l.held; l.holder.loans == 1 {
-		delete(m.holders, l.owner)
-	}
-	l.holder.loans--
+	m.close(l)
 	*l = loan{owner: l.owner}
 	m.grant()
 }
