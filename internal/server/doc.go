@@ -122,8 +122,9 @@
 // Who waits is served by whom it is of (Session.Name, or else the peer's address, of IPv6
 // its /64): first comes the owner who holds least of the pool, and of one owner's frames
 // the oldest. So whoever fills a pool, with however many connections, delays others by
-// what one of them takes to finish or to be ended.
+// what some of them take to finish or to be ended, once for each step of a frame.
 //
+// While somebody waits the lookout looks every 250 ms for those who hold up the others.
 // A frame keeps its memory until its answer is written; while somebody waits, a peer
 // must take a piece of that (64 KiB, or all of a shorter one) in each second. A request
 // that waits for others (Request.Park) either gives it back before (Request.DropFrame:

@@ -5,8 +5,6 @@ import (
 	"net/netip"
 	"slices"
 	"sync"
-	"sync/atomic"
-	"time"
 )
 
 // piece is the first step of a frame that grows, and what a frame counts above which it
@@ -30,6 +28,9 @@ func newPools(limit int64) pools {
 	return pools{newMemory(strangers), newMemory(limit - strangers - questions), newMemory(questions)}
 }
 
+// all are the pools.
+func (p pools) all() [3]*memory { return [3]*memory{p.strangers, p.records, p.questions} }
+
 // of is the pool that a frame of a session belongs to, by its first bytes.
 func (p pools) of(session Session, head []byte) *memory {
 	switch {
@@ -46,8 +47,6 @@ type memory struct {
 	limit int64 // bytes
 	share int64 // the most one frame holds of the pool
 	spare int64 // what large frames leave to the others
-
-	looked atomic.Int64 // when somebody last looked for those, ns since the epoch
 
 	mu      sync.Mutex
 	used    int64
@@ -85,32 +84,25 @@ func newMemory(limit int64) *memory {
 	return &memory{limit: limit, share: max(limit/4, piece), spare: limit / 4, holders: map[owner]*holder{}}
 }
 
-// wait ends when a loan that tryTake put in the queue has got its memory. It
-// calls hurry now and then meanwhile.
-func (m *memory) wait(ctx context.Context, stop <-chan struct{}, l *loan, hurry func()) error {
-	ticker := time.NewTicker(hurryEvery)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-l.ready:
-			return nil
-		case <-ticker.C:
-			hurry()
-		case <-ctx.Done():
-			m.leave(l)
-			return context.Cause(ctx)
-		case <-stop:
-			m.leave(l)
-			return errStopping
-		}
+// wait ends when a loan that tryTake put in the queue has got its memory.
+func (m *memory) wait(ctx context.Context, stop <-chan struct{}, l *loan) error {
+	select {
+	case <-l.ready:
+		return nil
+	case <-ctx.Done():
+		m.leave(l)
+		return context.Cause(ctx)
+	case <-stop:
+		m.leave(l)
+		return errStopping
 	}
 }
 
-// turnToLook says whether it is time to look for those who hold memory and do not go
-// on: one look is enough for all who wait.
-func (m *memory) turnToLook(now time.Time) bool {
-	last := m.looked.Load()
-	return now.UnixNano()-last >= int64(hurryEvery/2) && m.looked.CompareAndSwap(last, now.UnixNano())
+// short says whether somebody waits.
+func (m *memory) short() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.waiting) > 0
 }
 
 // tryTake takes n bytes at once, or puts the loan in the queue and says no.

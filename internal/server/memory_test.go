@@ -111,13 +111,13 @@ func TestMemoryWaitEnds(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	m.tryTake(&l, kib)
 	cancel(errGone)
-	if err := m.wait(ctx, nil, &l, nil); err != errGone {
+	if err := m.wait(ctx, nil, &l); err != errGone {
 		t.Errorf("got %v, want %v", err, errGone)
 	}
 	stop := make(chan struct{})
 	close(stop)
 	m.tryTake(&l, kib)
-	if err := m.wait(t.Context(), stop, &l, nil); err != errStopping {
+	if err := m.wait(t.Context(), stop, &l); err != errStopping {
 		t.Errorf("got %v, want %v", err, errStopping)
 	}
 	if len(m.waiting) != 0 {

@@ -79,23 +79,9 @@ func TestStrangersDelayNobody(t *testing.T) {
 	})
 }
 
-// TestOneLooksForAllWhoWait: hundreds may wait, and each look goes through all
-// connections.
-func TestOneLooksForAllWhoWait(t *testing.T) {
-	m, now := newMemory(1<<20), time.Now()
-	for _, c := range []struct {
-		after time.Duration
-		want  bool
-	}{{0, true}, {0, false}, {hurryEvery/2 - 1, false}, {1, true}, {time.Millisecond, false}, {hurryEvery, true}} {
-		now = now.Add(c.after)
-		if got := m.turnToLook(now); got != c.want {
-			t.Errorf("%v after the last: got %v", c.after, got)
-		}
-	}
-}
-
 // TestQuestionsOfOthers: beside somebody whose hundreds of connections take no answers,
-// others wait for memory no longer than one of them may hold it.
+// others wait for memory a few times as long as one of them may hold it: once for each
+// step in which their frame gets it.
 func TestQuestionsOfOthers(t *testing.T) {
 	var name atomic.Value
 	name.Store("mallory")
@@ -116,7 +102,7 @@ func TestQuestionsOfOthers(t *testing.T) {
 		c := r.pipe()
 		c.send(question(100 << 10))
 		c.receive()
-		if took := time.Since(began); took > takenIn+2*hurryEvery {
+		if took := time.Since(began); took > 3*takenIn {
 			t.Errorf("a question of somebody else took %v", took)
 		}
 	})

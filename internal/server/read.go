@@ -23,7 +23,7 @@ const (
 	finished   = 30 * time.Second
 	leastHurry = paceBytes * int(hurried) / int(paceWindow)
 
-	hurryEvery = 250 * time.Millisecond // how often who waits looks for such
+	hurryEvery = 250 * time.Millisecond // how often such are looked for while somebody waits
 	takenIn    = time.Second            // how long a peer may take for a piece of an answer (heldStep) while others wait
 )
 
@@ -306,7 +306,7 @@ func (c *conn) borrow(f *frame, want int64) error {
 	c.gaining.Store(0)
 	c.still.Store(true)
 	defer c.still.Store(false)
-	return f.memory.wait(c.context, c.server.stopping, &f.loan, func() { c.server.hurry(f.memory) })
+	return f.memory.wait(c.context, c.server.stopping, &f.loan)
 }
 
 // reserve is Request.Reserve for this connection. A request that lies in the read
@@ -322,15 +322,21 @@ func (c *conn) reserve(bytes int64) error {
 	return c.borrow(f, bytes)
 }
 
+// hurryAll hurries those who hold memory of the pools that somebody waits for: one look
+// for all who wait.
+func (s *Server) hurryAll(now time.Time) {
+	for _, m := range s.memory.all() {
+		if m.short() {
+			s.hurry(m, now)
+		}
+	}
+}
+
 // hurry frees memory of a pool for those who wait for it: it ends the wait of the
 // requests whose frames hold some, and the connections whose frames hold some and
 // have not gained their hurryBytes for some time, or whose peers have taken nothing of
 // the answer.
-func (s *Server) hurry(m *memory) {
-	now := time.Now()
-	if !m.turnToLook(now) {
-		return
-	}
+func (s *Server) hurry(m *memory, now time.Time) {
 	then := now.Add(-hurried).UnixNano()
 	for _, c := range s.connections() {
 		if p := c.parked.Load(); p != nil && p.lender == m {

@@ -88,16 +88,19 @@ func (c *conn) unpark() {
 	}
 }
 
-// lookOut ends the connections that do not read and whose peer is gone,
-// until the server stops.
+// lookOut ends the connections that do not read and whose peer is gone, and hurries
+// those who hold memory that others wait for, until the server stops.
 func (s *Server) lookOut() {
-	ticker := time.NewTicker(lookEvery)
-	defer ticker.Stop()
+	gone, slow := time.NewTicker(lookEvery), time.NewTicker(hurryEvery)
+	defer gone.Stop()
+	defer slow.Stop()
 	var l lookout
 	for {
 		select {
-		case <-ticker.C:
+		case <-gone.C:
 			s.look(&l)
+		case now := <-slow.C:
+			s.hurryAll(now)
 		case <-s.stopping:
 			return
 		}

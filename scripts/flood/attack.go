@@ -37,6 +37,8 @@ func attacks() []attack {
 		{name: "metadata", does: "Metadata about 200,000 topics that do not exist", refuses: "queued.max.request.bytes", begin: metadata},
 		{name: "compression", does: "batches of 120 MiB in a few KiB that must be opened: zstd, gzip, lz4, snappy", refuses: "read as it is decompressed, with a part of the processors", begin: compression},
 		{name: "look-ups", does: "offsets by time inside such a batch that was stored", refuses: "read as it is decompressed, with a part of the processors", prepare: storeBomb, begin: lookUps},
+		{name: "waiting", does: "fetches of 200 partitions that wait for what never comes", refuses: "queued.max.request.bytes, of which a quarter for questions", prepare: makeWide, begin: waiting},
+		{name: "commits", does: "offsets with 4 KiB of metadata, each to another group", refuses: "an eighth of memory.limit for offsets", begin: commits},
 		{name: "slow-readers", does: "fetches of 50 MiB whose answers are not read", refuses: "16 KiB of an answer in memory where many are in progress; connections.write.timeout.ms", prepare: storeMuch, begin: slowReaders},
 		{name: "stalled", does: "a KiB of frames of 256 KiB and 100 MiB, and no more", refuses: "memory lent in advance only while half of it is free; 48 to 160 KiB in 3 s where others wait", begin: stalled},
 		{name: "slow-writers", does: "frames of 100 MiB at 32 KiB/s", refuses: "queued.max.request.bytes; 160 KiB in 10 s, in 3 s where others wait for memory", begin: slowWriters},

@@ -149,7 +149,7 @@ func storeBomb(t *target) error {
 		return err
 	}
 	defer s.nc.Close()
-	if err := s.newTopic("bomb"); err != nil {
+	if err := s.newTopic("bomb", 1); err != nil {
 		return err
 	}
 	b := record.NewBuilder(record.Zstd).Add(begun.UnixMilli(), nil, nil).Add(begun.UnixMilli()+10, nil, make([]byte, inflated)).Batch()

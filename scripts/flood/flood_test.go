@@ -47,7 +47,7 @@ func TestSink(t *testing.T) {
 		t.Fatal(err)
 	}
 	for key, want := range map[kafka.APIKey]int{kafka.KeyProduce: 4, kafka.KeyFetch: fetched} {
-		answer, err := s.ask(sized(head(key, 9), make([]byte, 10_000)))
+		answer, err := s.ask(sized(head(key, 9), make([]byte, 1000)))
 		if err != nil || len(answer) != want || answer[3] != 1 {
 			t.Errorf("%v: an answer of %d bytes, %v", key, len(answer), err)
 		}

@@ -115,7 +115,7 @@ func storeMuch(t *target) error {
 		return err
 	}
 	defer s.nc.Close()
-	if err := s.newTopic("much"); err != nil {
+	if err := s.newTopic("much", 1); err != nil {
 		return err
 	}
 	frame, err := produce("much", batchOf(bytes.Repeat([]byte{'x'}, 1<<20-100), timely))

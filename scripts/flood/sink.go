@@ -19,6 +19,7 @@ const (
 	largestFrame = 100 << 20 // bytes, as socket.request.max.bytes of kaasd
 	largestLogIn = 512 << 10 // bytes, as sasl.server.max.receive.size
 	fetched      = 1 << 20   // bytes of the sink's answer to a fetch
+	patient      = 1 << 10   // bytes of a fetch from which on it waits: the sink does not answer
 	hello        = 4 << 10   // bytes of the sink's answer to a TLS handshake
 )
 
@@ -96,6 +97,9 @@ func frames(nc net.Conn, largest int32) {
 		}
 		answer := 4
 		if kafka.APIKey(binary.BigEndian.Uint16(head[4:])) == kafka.KeyFetch {
+			if size >= patient {
+				continue
+			}
 			answer = fetched
 		}
 		if _, err := nc.Write(append(binary.BigEndian.AppendUint32(nil, uint32(answer)), append(head[8:12:12], make([]byte, answer-4)...)...)); err != nil {

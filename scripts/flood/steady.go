@@ -101,7 +101,7 @@ func steady(args []string, in io.Reader, out io.Writer) error {
 	}
 	defer s.nc.Close()
 	if args[1] == "kaasd" {
-		if err := s.newTopic(topic); err != nil {
+		if err := s.newTopic(topic, 1); err != nil {
 			return err
 		}
 	}
@@ -204,9 +204,9 @@ func readFrame(r io.Reader) ([]byte, error) {
 	return answer, err
 }
 
-func (s session) newTopic(name string, configs ...message.CreateTopicsConfig) error {
+func (s session) newTopic(name string, partitions int32) error {
 	frame, err := encode(kafka.KeyCreateTopics, 7, &message.CreateTopicsRequest{TimeoutMs: 30_000,
-		Topics: []message.CreateTopicsTopic{{Name: name, NumPartitions: 1, ReplicationFactor: 1, Configs: configs}}})
+		Topics: []message.CreateTopicsTopic{{Name: name, NumPartitions: partitions, ReplicationFactor: 1}}})
 	if err != nil {
 		return err
 	}
