@@ -42,8 +42,10 @@ func usagef(format string, args ...any) error { return exitWith(exitUsage, forma
 // silent ends the process with a code and without another word.
 func silent(code int) error { return &exitError{code: code} }
 
-// report writes err as lines that begin with "kaasd: " and gives the exit code.
+// report writes err, and what could not be written, as lines that begin with
+// "kaasd: " and gives the exit code.
 func (a *app) report(err error) int {
+	err = errors.Join(err, a.stdout.unwritten())
 	if err == nil {
 		return exitOK
 	}

@@ -79,6 +79,9 @@ func (a *app) logger(format string, level zapcore.LevelEnabler) (log *zap.Logger
 func (a *app) colours() bool { return !a.noColor && a.variables()["NO_COLOR"] == "" }
 
 func isTerminal(stream any) bool {
+	if s, ok := stream.(*stdout); ok {
+		stream = s.to
+	}
 	f, ok := stream.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }

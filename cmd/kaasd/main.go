@@ -24,6 +24,7 @@ func run(args []string) int {
 type app struct {
 	in       io.Reader
 	out, err io.Writer
+	stdout   *stdout // what out is, once the commands are made
 	env      []string
 
 	format  string // -o

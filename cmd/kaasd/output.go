@@ -29,6 +29,7 @@ func jsonLine(v any) (string, error) {
 	return strings.TrimSuffix(b.String(), "\n"), err
 }
 
+// printf writes a part of the answer; what cannot be written is told at the end.
 func (a *app) printf(format string, args ...any) { fmt.Fprintf(a.out, format, args...) }
 
 // note is for people, beside the answer.

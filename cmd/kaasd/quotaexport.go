@@ -16,6 +16,9 @@ func newQuotaExport(a *app) *cobra.Command {
 		Short: "print all quotas as JSON, for kaasd quota import",
 		Args:  noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
+			if err := a.mustBeRead("the quotas"); err != nil {
+				return err
+			}
 			r, err := a.connect(c.Context(), &client)
 			if err != nil {
 				return err

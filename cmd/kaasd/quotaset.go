@@ -198,6 +198,9 @@ func (c alteration) changes() []changed {
 }
 
 func (a *app) showAlteration(c alteration, dryRun bool) error {
+	if !dryRun {
+		a.done("the quotas of %s were changed", entityText(c.entity))
+	}
 	if a.json() {
 		return a.document(map[string]any{"entity": components(c.entity), "changes": c.changes(), "applied": !dryRun})
 	}

@@ -11,6 +11,8 @@ import (
 
 // newRoot is the tree of commands.
 func newRoot(a *app) *cobra.Command {
+	a.stdout = &stdout{to: a.out}
+	a.out = a.stdout
 	root := &cobra.Command{
 		Use:           "kaasd",
 		Short:         "a Kafka-compatible broker with client quotas",

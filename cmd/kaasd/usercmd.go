@@ -5,7 +5,10 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
+	"os/signal"
+	"strconv"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -129,6 +132,12 @@ func (a *app) editUser(c *cobra.Command, f *userFlags, name string, add bool) er
 	if err != nil {
 		return err
 	}
+	if f.password.generate {
+		if err := a.mustBeRead("the password"); err != nil {
+			return err
+		}
+		signal.Ignore(syscall.SIGPIPE) // a reader that has gone must not keep us from telling what was done
+	}
 	ch, generated, err := f.change(a, c, name, add)
 	if err != nil {
 		return err
@@ -189,6 +198,10 @@ func (a *app) showEdit(add bool, name, path string, ch credstore.Change, generat
 	action, toward := "changed", "in"
 	if add {
 		action, toward = "added", "to"
+	}
+	a.done("user %s was %s %s %s", strconv.Quote(name), action, toward, path)
+	if generated != "" {
+		a.stdout.what, a.stdout.wayOut = "the new password", fmt.Sprintf(" (kaasd user set %s --generate --file %s makes another)", shellText(name), shellText(path))
 	}
 	if a.json() {
 		return a.document(editedUser{name, action, path, ch.Quotas, generated})

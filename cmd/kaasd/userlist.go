@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -27,6 +28,7 @@ func newUserRemove(a *app) *cobra.Command {
 		if err != nil {
 			return editError(path, err)
 		}
+		a.done("user %s was removed from %s", strconv.Quote(args[0]), path)
 		if a.json() {
 			return a.document(editedUser{Username: args[0], Action: "removed", File: path})
 		}
