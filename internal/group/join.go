@@ -160,6 +160,10 @@ func (g *machine) renew(m *member, r *Join, to *Future[Joined]) {
 // nothing.
 const maxPending = 10000
 
+// promiseTime is how long an id is promised at the most. Clients come back with it at
+// once, and until then it keeps room from others.
+const promiseTime = 30 * time.Second
+
 func (g *machine) joinDynamic(now time.Time, r *Join, to *Future[Joined]) {
 	id := r.ClientID + "-" + g.newID()
 	if r.NeedsID && len(g.pending) >= maxPending {
@@ -167,7 +171,7 @@ func (g *machine) joinDynamic(now time.Time, r *Join, to *Future[Joined]) {
 		return
 	}
 	if r.NeedsID {
-		g.promise(id, now.Add(r.SessionTimeout))
+		g.promise(id, now.Add(min(r.SessionTimeout, promiseTime)))
 		to.give(Joined{Err: kafka.Errorf(kafka.MemberIDRequired, "join again with the member id"), MemberID: id})
 		return
 	}

@@ -1,6 +1,8 @@
 package handlers
 
 import (
+	"fmt"
+
 	"go.uber.org/zap"
 
 	"kaasd/internal/auth"
@@ -21,16 +23,14 @@ func (c *call) mayManage(op kafka.Operation) error {
 
 // auditACL writes the line that tells who changed which ACL, or why not.
 func (c *call) auditACL(change string, acl kafka.ACL, err error) {
-	fields := append(c.who(), zap.Stringer("acl", acl))
 	if err != nil {
-		fields = append(fields, zap.Stringer("code", kafka.CodeOf(err)), zap.String("error", kafka.MessageOf(err)))
-		change += ": refused"
+		c.auditRefused(change+": refused", "acl", acl.String, err)
+		return
 	}
-	c.h.audit.Info(change, fields...)
+	c.h.audit.Info(change, append(c.who(), zap.Stringer("acl", acl))...)
 }
 
 // auditACLFilter writes the line of a filter that was refused.
 func (c *call) auditACLFilter(f kafka.ACLFilter, err error) {
-	c.h.audit.Info("ACLs deleted: refused", append(c.who(), zap.Any("filter", f),
-		zap.Stringer("code", kafka.CodeOf(err)), zap.String("error", kafka.MessageOf(err)))...)
+	c.auditRefused("ACLs deleted: refused", "filter", func() string { return fmt.Sprintf("%+v", f) }, err)
 }

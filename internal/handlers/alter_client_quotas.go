@@ -86,10 +86,13 @@ func (c *call) refuseQuotas(req *message.AlterClientQuotasRequest, err error) *m
 
 // auditQuota writes the line that tells who changed which quota, or why not.
 func (c *call) auditQuota(r quota.Result, validateOnly bool) {
-	fields := append(c.who(), zap.String("entity", entityName(r.Components)))
+	name := func() string { return entityName(r.Components) }
+	if r.Err != nil {
+		c.auditRefused("quota change refused", "entity", name, r.Err)
+		return
+	}
+	fields := append(c.who(), zap.String("entity", name()))
 	switch {
-	case r.Err != nil:
-		c.h.audit.Info("quota change refused", append(fields, zap.Stringer("code", r.Err.Code), zap.String("error", shortened(r.Err.Message, maxAuditedText)))...)
 	case validateOnly:
 		c.h.audit.Info("quota change checked, not made", append(fields, zap.Any("old", r.Old), zap.Any("new", r.New))...)
 	default:

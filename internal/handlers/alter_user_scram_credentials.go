@@ -153,17 +153,14 @@ func (c *call) addScrams(d *metadata.Draft, e *scramEdit) error {
 		}
 		return kafka.Errorf(kafka.ResourceNotFound, "user %q has no %s credential", e.user, m)
 	}
+	var changes []metadata.Change
 	for _, m := range e.deleted {
-		if err := d.Add(metadata.ScramCredentialRemoved{User: metadata.Name(e.user), Mechanism: m}); err != nil {
-			return err
-		}
+		changes = append(changes, metadata.ScramCredentialRemoved{User: metadata.Name(e.user), Mechanism: m})
 	}
 	for _, credential := range e.set {
-		if err := d.Add(metadata.NewScramCredentialSet(e.user, credential)); err != nil {
-			return err
-		}
+		changes = append(changes, metadata.NewScramCredentialSet(e.user, credential))
 	}
-	return nil
+	return d.Add(changes...)
 }
 
 // knows says whether a user can log in in any way.
@@ -195,10 +192,10 @@ func (c *call) expel(users map[string]bool) {
 // auditScram writes the line that tells whose credentials were changed by whom,
 // or why not.
 func (c *call) auditScram(e *scramEdit) {
-	fields := append(c.who(), zap.String("entity", "user "+e.user), zap.Stringers("removed", e.deleted), zap.Stringers("set", e.set))
+	name := "user " + e.user
 	if e.err != nil {
-		c.h.audit.Info("SCRAM credential change refused", append(fields, zap.Stringer("code", kafka.CodeOf(e.err)), zap.String("error", kafka.MessageOf(e.err)))...)
+		c.auditRefused("SCRAM credential change refused", "entity", func() string { return name }, e.err)
 		return
 	}
-	c.h.audit.Info("SCRAM credentials changed", fields...)
+	c.h.audit.Info("SCRAM credentials changed", append(c.who(), zap.String("entity", name), zap.Stringers("removed", e.deleted), zap.Stringers("set", e.set))...)
 }

@@ -80,3 +80,38 @@ func TestQuotaAudit(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// TestRefusalsInBulk: who is refused thousands of changes fills no log, neither with
+// lines nor with names, and hides the line of nobody else.
+func TestRefusalsInBulk(t *testing.T) {
+	const many = 500
+	long := strings.Repeat("x", 8000)
+	name := func(i int) string { return fmt.Sprint(i, long) }
+	scram, acls, quotas := &message.AlterUserScramCredentialsRequest{}, &message.CreateAclsRequest{}, []message.AlterClientQuotasEntry{}
+	filters := &message.DeleteAclsRequest{}
+	for i := range many {
+		scram.Deletions = append(scram.Deletions, message.AlterUserScramCredentialsDeletion{Name: name(i), Mechanism: 1})
+		acls.Creations = append(acls.Creations, message.CreateAclsCreation{ResourceType: 2, ResourceName: name(i), ResourcePatternType: 3, Principal: "User:a", Host: "*", Operation: 3, PermissionType: 3})
+		filters.Filters = append(filters.Filters, message.DeleteAclsFilter{ResourceTypeFilter: 2, ResourceNameFilter: ptr(name(i)), PatternTypeFilter: 3, Operation: 3, PermissionType: 3})
+		quotas = append(quotas, entry("user="+name(i), kafka.ProducerByteRate, 5.0))
+	}
+	for what, ask := range map[string]func(p *peer){
+		"quotas":      func(p *peer) { alter(p, false, quotas...) },
+		"credentials": func(p *peer) { p.ask(kafka.KeyAlterUserScramCredentials, 0, scram) },
+		"ACLs":        func(p *peer) { p.ask(kafka.KeyCreateAcls, 2, acls) },
+		"filters":     func(p *peer) { p.ask(kafka.KeyDeleteAcls, 2, filters) },
+	} {
+		t.Run(what, func(t *testing.T) {
+			r := newRig(t, withACLs)
+			ask(r.connectAs("alice"))
+			first := r.audited()
+			if lines := strings.Count(first, "\n"); lines == 0 || lines > 64 || len(first) > lines*4000 {
+				t.Errorf("%d refusals are told in %d lines of %d bytes", many, lines, len(first))
+			}
+			alter(r.connect(plainListener), false, entry("user=a", kafka.ProducerByteRate, 5.0))
+			if got := r.audited(); strings.Count(got, "\n") != 1 {
+				t.Errorf("of somebody else is told %q", got)
+			}
+		})
+	}
+}

@@ -104,24 +104,12 @@ func (c *call) allow(op kafka.Operation, r kafka.Resource) error {
 }
 
 // tellDenied tells the operator as whom somebody was refused what, of each
-// principal, operation and resource once in 10 s, and of each principal so many
-// (server.Repeats): the client is not told its name. One request may ask for a million
-// resources.
+// principal, operation and resource once in 10 s: the client is not told its name.
 func (c *call) tellDenied(op kafka.Operation, r kafka.Resource) {
-	who := c.principal().Name
-	if c.h.denials.Full(who, c.now) {
-		return
+	fields, ok := c.seldom(&c.h.denials, func() string { return op.String() + " " + kafka.Label(r.String()) })
+	if ok {
+		c.h.log.Info("denied", append(fields, zap.String("api", c.route.Name), zap.Stringer("operation", op), zap.String("resource", kafka.Label(r.String())))...)
 	}
-	resource := kafka.Label(r.String())
-	suppressed, ok := c.h.denials.Allow(who, op.String()+" "+resource, c.now)
-	if !ok {
-		return
-	}
-	fields := append(c.who(), zap.String("api", c.route.Name), zap.Stringer("operation", op), zap.String("resource", resource))
-	if suppressed > 0 {
-		fields = append(fields, zap.Int("suppressed", suppressed))
-	}
-	c.h.log.Info("denied", fields...)
 }
 
 // denied is the code that tells of a missing permission.

@@ -6,6 +6,7 @@ import (
 	"kaasd/internal/codec"
 	"kaasd/internal/codec/message"
 	"kaasd/internal/kafka"
+	"kaasd/internal/metadata"
 	"kaasd/internal/quota"
 	"kaasd/internal/storage"
 )
@@ -18,7 +19,8 @@ import (
 // holds, the first batch whole, and the excess is debt, so that a batch above
 // the quota does not starve. A replica id is ignored: there are no followers, and
 // a fetch that says it is one is charged like a consumer's. A session ends to
-// make room only when it was idle for two minutes, and not for a larger one.
+// make room only when it was idle for two minutes, and not for a larger one. There is
+// none with partitions that are not there, or may not be read.
 func (h *Handlers) fetch(c *call, req *message.FetchRequest) (*message.FetchResponse, error) {
 	f := fetching{h: h, c: c, byID: c.header.Version >= 13, committed: req.IsolationLevel == 1}
 	session, positions, err := h.sessions.begin(req, f.byID, c.now)
@@ -31,6 +33,10 @@ func (h *Handlers) fetch(c *call, req *message.FetchRequest) (*message.FetchResp
 	f.session = session
 	f.max = max(0, min(int(req.MaxBytes), c.image.Broker.FetchMaxBytes))
 	f.resolve(positions)
+	served := f.served()
+	if !served {
+		h.sessions.drop(session)
+	}
 	if err := f.await(req); err != nil {
 		f.release()
 		return nil, err
@@ -39,10 +45,16 @@ func (h *Handlers) fetch(c *call, req *message.FetchRequest) (*message.FetchResp
 		return f.empty(), nil
 	}
 	resp := f.response()
-	if session == nil && req.SessionEpoch == firstRequest {
+	if served && session == nil && req.SessionEpoch == firstRequest {
 		resp.SessionID = h.sessions.create(f.toldPositions(), f.byID, c.at)
 	}
 	return resp, nil
+}
+
+// served says whether there is a log of each partition. Of others no session is kept:
+// their names may be anything.
+func (f *fetching) served() bool {
+	return !slices.ContainsFunc(f.wants, func(w want) bool { return w.log == nil })
 }
 
 // fetching is one Fetch request on its way.
@@ -97,8 +109,16 @@ func (f *fetching) resolve(positions []fetchPosition) {
 		t, err := f.c.topic(w.topic, w.id, f.byID, kafka.OpRead)
 		if err == nil {
 			w.log, err = f.h.logs.find(t, w.number)
+			w.shareName(t)
 		}
 		w.failure = f.naming(err)
+	}
+}
+
+// shareName lets go of the request's copy of a topic's name.
+func (w *want) shareName(t *metadata.Topic) {
+	if w.topic != "" {
+		w.topic = t.Name
 	}
 }
 

@@ -248,6 +248,13 @@ func (s *fetchSessions) freeID() int32 {
 	}
 }
 
+// drop is end for a request that has no other session.
+func (s *fetchSessions) drop(f *fetchSession) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.end(f)
+}
+
 // end forgets a session; nil is none.
 func (s *fetchSessions) end(f *fetchSession) {
 	if f == nil || s.byID[f.id] != f {

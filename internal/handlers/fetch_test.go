@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -376,6 +377,35 @@ func TestFetchSessionsAreBounded(t *testing.T) {
 	}
 	if id := s.create(many, false, now.Add(time.Hour)); id != 0 {
 		t.Error("more partitions than allowed")
+	}
+}
+
+// TestFetchSessionsKeepNoInventedNames: of what is not there, or may not be read, there
+// is no session; one that is told of such ends, and the client begins anew.
+func TestFetchSessionsKeepNoInventedNames(t *testing.T) {
+	r := newRig(t)
+	r.topic("orders", 2)
+	p := r.connect(plainListener)
+	ask := func(session, epoch int32, topic string, partition int32) *message.FetchResponse {
+		req := fetchFrom(topic, kafka.TopicID{}, partition, 0)
+		req.SessionID, req.SessionEpoch, req.MaxWaitMs = session, epoch, 0
+		return p.ask(kafka.KeyFetch, 12, req).message.(*message.FetchResponse)
+	}
+	if got := ask(0, firstRequest, strings.Repeat("x", 30_000), 0); got.SessionID != 0 || got.Responses[0].Partitions[0].ErrorCode == kafka.NoError {
+		t.Errorf("a topic that is not there: session %d", got.SessionID)
+	}
+	if got := ask(0, firstRequest, "orders", 2); got.SessionID != 0 {
+		t.Errorf("a partition that is not there: session %d", got.SessionID)
+	}
+	open := ask(0, firstRequest, "orders", 0).SessionID
+	if got := ask(open, 1, "orders", 1); got.ErrorCode != kafka.NoError {
+		t.Fatalf("a partition that is there: %s", got.ErrorCode)
+	}
+	if got := ask(open, 2, "nothing", 0); got.ErrorCode != kafka.NoError || got.Responses[0].Partitions[0].ErrorCode != kafka.UnknownTopicOrPartition {
+		t.Errorf("one that is not: %+v", got)
+	}
+	if s := r.sessions; ask(open, 3, "orders", 0).ErrorCode != kafka.FetchSessionIDNotFound || len(s.byID) != 0 || s.partitions != 0 {
+		t.Errorf("%d sessions of %d partitions are left", len(s.byID), s.partitions)
 	}
 }
 

@@ -95,6 +95,7 @@ type Handlers struct {
 	producerIDs *producerIDs
 	tries       *auth.Tries
 	denials     server.Repeats
+	refusals    server.Repeats
 	log         *zap.Logger
 	audit       *zap.Logger
 	metrics     *metrics

@@ -282,8 +282,8 @@ func TestQuotasNeedPermission(t *testing.T) {
 	if got := alter(c, false); got != nil {
 		t.Errorf("got %v", got)
 	}
-	if n := r.lines.FilterMessage("quota change refused").Len(); n != 3 {
-		t.Errorf("%d lines in the audit log, want 3", n)
+	if n := r.lines.FilterMessage("quota change refused").Len(); n != 2 { // one of the two that are the same
+		t.Errorf("%d lines in the audit log, want 2", n)
 	}
 	half := newRig(t, withAuthorizer("DESCRIBE_CONFIGS CLUSTER:kafka-cluster")).connect(plainListener)
 	if resp := describe(half, false); resp.ErrorCode != 0 {
