@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -28,6 +29,8 @@ func (f lockFile) check(key string, n *yaml.Node, as reflect.Type) error {
 	switch {
 	case n.Kind == yaml.AliasNode:
 		return f.check(key, n.Alias, as)
+	case n.ShortTag() == "!!null" && as == users:
+		return f.fault(n, key, noUser)
 	case n.ShortTag() == "!!null":
 		return nil
 	case as.Kind() != reflect.Struct:
@@ -68,9 +71,12 @@ func fieldsOf(as reflect.Type) map[string]reflect.Type {
 
 // checkValue reads a value as it will be read.
 func (f lockFile) checkValue(key string, n *yaml.Node, as reflect.Type) error {
-	err := n.Decode(reflect.New(as).Interface())
+	value := reflect.New(as)
+	err := n.Decode(value.Interface())
 	var typed *yaml.TypeError
 	switch {
+	case err == nil && as == users && value.Elem().Len() == 0:
+		return f.fault(n, key, noUser)
 	case err == nil:
 		return nil
 	case !errors.As(err, &typed):
@@ -78,10 +84,54 @@ func (f lockFile) checkValue(key string, n *yaml.Node, as reflect.Type) error {
 	case strings.Contains(typed.Errors[0], "already defined"):
 		_, text, _ := strings.Cut(typed.Errors[0], ": ") // its own line
 		return f.fault(n, key, text)
-	case as == reflect.TypeOf(web.Config{}.Users):
+	case as == users:
 		return f.fault(n, key, "users are wanted, with a bcrypt hash for each")
 	}
 	return f.fault(n, key, wanted[as.Kind()])
+}
+
+// users is the type of basic_auth_users, which says that a password is wanted: without
+// a user there would be none.
+var users = reflect.TypeOf(web.Config{}.Users)
+
+const noUser = "no user is in it, and nobody would be asked for a password: add one (htpasswd -nBC 10 NAME), or remove the key"
+
+// aboutTab is what the reader of YAML says where lines begin with tabs, or may.
+var aboutTab = regexp.MustCompile("cannot start any token|tab character")
+
+// unreadable is what the reader of YAML cannot read. It does not always
+// say that it is a tab, with which lines must not begin.
+func (f lockFile) unreadable(content []byte, err error) error {
+	text := strings.TrimPrefix(err.Error(), "yaml: ")
+	for i, line := range strings.Split(string(content), "\n") {
+		if aboutTab.MatchString(text) && strings.HasPrefix(strings.TrimLeft(line, " "), "\t") {
+			return fmt.Errorf("%s:%d: the line begins with a tab (YAML takes spaces alone)", f.path, i+1)
+		}
+	}
+	return fmt.Errorf("%s: %s", f.path, text)
+}
+
+// headers are those that a file may set, with their values where not every one will
+// do, as in exporter-toolkit.
+var headers = map[string][]string{
+	"Content-Security-Policy":   nil,
+	"Strict-Transport-Security": nil,
+	"X-Content-Type-Options":    {"nosniff"},
+	"X-Frame-Options":           {"deny", "sameorigin"},
+	"X-XSS-Protection":          nil,
+}
+
+func checkHeaders(path string, given map[string]string) error {
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		values, known := headers[name]
+		switch {
+		case !known:
+			return fmt.Errorf("%s: headers: %q cannot be set (only %s)", path, name, strings.Join(slices.Sorted(maps.Keys(headers)), ", "))
+		case values != nil && !slices.Contains(values, given[name]):
+			return fmt.Errorf("%s: headers: %s is %q (%s)", path, name, given[name], strings.Join(values, " or "))
+		}
+	}
+	return nil
 }
 
 // wanted are kinds of values in words.

@@ -11,6 +11,7 @@ import (
 	"go.uber.org/zap"
 
 	"kaasd/internal/auth"
+	"kaasd/internal/certificate"
 	"kaasd/internal/watch"
 )
 
@@ -30,16 +31,18 @@ type Gate struct {
 	notAfter *prometheus.GaugeVec // file
 	current  atomic.Pointer[lock]
 
-	mu    sync.Mutex // held over a whole reload
-	since time.Time
-	fault string
+	mu     sync.Mutex // held over a whole reload
+	since  time.Time
+	fault  string
+	begins time.Time // when to read again a certificate that has not begun; zero: none is awaited
 
 	knownMu sync.Mutex
 	known   map[[32]byte]bool // log-ins that were good, at most maxKnown
 }
 
 // OpenGate reads the file for the first time. There is no last good one to stand
-// on, so a bad one is an error; of one that opens the pages to everybody, as half of a
+// on, so a bad one is an error, but for a certificate that has ended or not begun: the
+// log tells of that as an error, as it does for listeners. Of one that opens the pages to everybody, as half of a
 // file may, the log warns. failedPerIP is how many log-ins from one address
 // may fail in a minute; 0: no limit (max.failed.logins.per.ip).
 func OpenGate(path string, failedPerIP int, log *zap.Logger, reg prometheus.Registerer) (*Gate, error) {
@@ -54,6 +57,9 @@ func OpenGate(path string, failedPerIP int, log *zap.Logger, reg prometheus.Regi
 	g.registerMetrics(reg)
 	g.reloads.Count(watch.TriggerStart, watch.Applied, g.since)
 	g.enforce(first)
+	if err := first.timely(nil, g.since); err != nil {
+		g.log.Error("the pages show a certificate that clients refuse", zap.String("file", path), zap.Error(err))
+	}
 	if reason := first.opening(); reason != "" {
 		g.log.Warn("http.config.file leaves the pages open to anyone who can reach them", zap.String("file", path), zap.String("reason", reason))
 	}
@@ -64,7 +70,7 @@ func OpenGate(path string, failedPerIP int, log *zap.Logger, reg prometheus.Regi
 func (g *Gate) enforce(l *lock) {
 	g.current.Store(l)
 	if l.tls != nil {
-		g.notAfter.WithLabelValues("http.config.file").Set(float64(l.end.Unix()))
+		g.notAfter.WithLabelValues("http.config.file").Set(float64(l.pair.End.Unix()))
 	}
 }
 
@@ -85,7 +91,7 @@ func (g *Gate) Status() HTTPConfig {
 	defer g.mu.Unlock()
 	s := HTTPConfig{InForceSince: g.since.UTC(), Error: g.fault}
 	if l := g.current.Load(); l.tls != nil {
-		end := l.end.UTC()
+		end := l.pair.End.UTC()
 		s.NotAfter = &end
 	}
 	return s
@@ -96,12 +102,9 @@ func (g *Gate) Status() HTTPConfig {
 func (g *Gate) Reload(trigger string) (line string, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	next, err := readLock(g.path)
 	held := g.current.Load()
-	if err == nil {
-		err = held.mayBecome(next)
-	}
-	g.fault = ""
+	next, err := held.next(g.path, time.Now())
+	g.fault, g.begins = "", certificate.Begins(err)
 	switch {
 	case err != nil:
 		g.fault = err.Error()
@@ -135,6 +138,7 @@ func (g *Gate) follow(ctx context.Context, files []string) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	changed := make(chan string)
+	own.Go(func() { g.await(ctx, changed) })
 	for _, file := range files {
 		w := watch.New(file, g.watch)
 		own.Go(func() { w.Run(ctx) })
@@ -151,6 +155,33 @@ func (g *Gate) follow(ctx context.Context, files []string) {
 			return
 		}
 	}
+}
+
+// await has a certificate read again once it has begun: its file does not change then.
+func (g *Gate) await(ctx context.Context, changed chan<- string) {
+	looks := time.NewTicker(g.watch.Look)
+	defer looks.Stop()
+	for {
+		select {
+		case now := <-looks.C:
+			if !g.begun(now) {
+				continue
+			}
+			select {
+			case changed <- watch.TriggerPoll:
+			case <-ctx.Done():
+				return
+			}
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (g *Gate) begun(now time.Time) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return !g.begins.IsZero() && now.After(g.begins)
 }
 
 func pass(ctx context.Context, events <-chan watch.Event, changed chan<- string) {

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
@@ -303,7 +304,7 @@ func TestGateFilesThatAreRefused(t *testing.T) {
 		{"a list of users", "basic_auth_users:\n- hunter2\n", "web.yml:2: basic_auth_users: users are wanted, with a bcrypt hash for each"},
 		{"a user with keys", "basic_auth_users:\n  prom: {password: hunter2}\n", "web.yml:2: basic_auth_users: users are wanted, with a bcrypt hash for each"},
 		{"a user twice", "basic_auth_users:\n  prom: a\n  prom: b\n", `web.yml:2: basic_auth_users: mapping key "prom" already defined at line 2`},
-		{"users twice", "basic_auth_users: {}\n\nbasic_auth_users: {}\n", `web.yml:3: field "basic_auth_users" stands on line 1 already`},
+		{"a key twice", "http_server_config: {}\n\nhttp_server_config: {}\n", `web.yml:3: field "http_server_config" stands on line 1 already`},
 		{"a key in an alias", "basic_auth_users: &hunter2 [x]\ntls_server_config: {key: *hunter2}\n", "web.yml:1: basic_auth_users: users are wanted"},
 		{"TLS that is said yes to", "tls_server_config: yes\n", "web.yml:1: tls_server_config: keys with values are wanted"},
 		{"two files", "tls_server_config:\n  cert_file: [a, b]\n", "web.yml:2: cert_file: a text is wanted"},
@@ -317,7 +318,16 @@ func TestGateFilesThatAreRefused(t *testing.T) {
 		{"a readable password", "basic_auth_users:\n  prom: hunter2-hunter2\n", `web.yml: basic_auth_users: the password of "prom" is no bcrypt hash (htpasswd -nBC 10 NAME makes one)`},
 		{"the example's password", "basic_auth_users:\n  prom: $2y$10$...\n", `the password of "prom" is no bcrypt hash`},
 		{"a password without an end", "basic_auth_users:\n  prom: $2y$31$" + strings.Repeat("a", 53) + "\n", `the password of "prom" has the cost 31`},
-		{"no key", "tls_server_config:\n  cert_file: web.yml\n", "missing"},
+		{"users without one", "# users\nbasic_auth_users:\n", "web.yml:2: basic_auth_users: no user is in it, and nobody would be asked for a password: add one (htpasswd -nBC 10 NAME), or remove the key"},
+		{"users in braces", "basic_auth_users: {}\n", "web.yml:1: basic_auth_users: no user is in it"},
+		{"users of an alias", "http_server_config: {headers: &none {}}\nbasic_auth_users: *none\n", "web.yml:1: basic_auth_users: no user is in it"},
+		{"a tab", "basic_auth_users:\n\tprom: hunter2\n", "web.yml:2: the line begins with a tab (YAML takes spaces alone)"},
+		{"a tab behind spaces", "tls_server_config:\n  cert_file: a\n \tkey_file: b\n", "web.yml:3: the line begins with a tab (YAML takes spaces alone)"},
+		{"no key", "tls_server_config:\n  cert_file: /dev/null\n", "not a regular file"},
+		{"a certificate alone", "tls_server_config:\n  cert: hunter2\n", "tls_server_config: key_file is missing, the key to the certificate"},
+		{"a key alone", "tls_server_config:\n  key: hunter2\n", "tls_server_config: cert_file is missing, the certificate"},
+		{"no certificate in it", "tls_server_config: {cert: hunter2, key: hunter2}\n", "web.yml: cert: there is no certificate in it (PEM, BEGIN CERTIFICATE)"},
+		{"another value of a header", "http_server_config:\n  headers: {X-Frame-Options: ALLOW}\n", `headers: X-Frame-Options is "ALLOW" (deny or sameorigin)`},
 		{"no certificate", "tls_server_config:\n  cert_file: a.pem\n  key_file: b.pem\n", "a.pem"},
 		{"a header that may not be set", "http_server_config:\n  headers:\n    Set-Cookie: a\n", "Set-Cookie"},
 		{"a limit of its own", "rate_limit:\n  burst: 5\n  interval: 1s\n", "web.yml:1: rate_limit is not known here"},
@@ -446,7 +456,6 @@ func TestHalfAFileOpensNothing(t *testing.T) {
 	}{
 		"no users":                     {users, headers, errNoUsers},
 		"no users in braces":           {users, "{}", errNoUsers},
-		"users without one":            {users, "basic_auth_users:\n", errNoUsers},
 		"TLS, no users":                {shown + users, shown, errNoUsers},
 		"users, no TLS":                {shown + users, users, errToggled},
 		"TLS for users":                {users, shown, errToggled},
@@ -457,7 +466,6 @@ func TestHalfAFileOpensNothing(t *testing.T) {
 		"users for certificates":       {shown + verified, shown + users, errAnyone},
 		"names that are optional":      {shown + given + sans, shown + "  client_auth_type: NoClientCert\n" + sans, errAnyone},
 		"names of any certificates":    {shown + given + sans, shown + "  client_auth_type: RequestClientCert\n" + sans, errAnyone},
-		"any authority":                {shown + verified, shown + "  client_auth_type: RequireAndVerifyClientCert\n", errNoCA},
 		"any name":                     {shown + verified + sans, shown + verified, errAnyName},
 		"more users":                   {users, users + hashed(t, "other", "right"), nil},
 		"other users":                  {users, "basic_auth_users:\n" + hashed(t, "other", "right"), nil},
@@ -501,7 +509,6 @@ func TestOpenGateWarns(t *testing.T) {
 	for name, c := range map[string]struct{ content, want string }{
 		"empty":                   {" \n", "nobody is asked for a password or a certificate: it is empty"},
 		"a comment":               {"# to be written\n", noUsers},
-		"no users":                {"basic_auth_users:\n", noUsers},
 		"TLS":                     {shown, noUsers},
 		"no certificates":         {shown + "  client_auth_type: NoClientCert\n", noUsers},
 		"requested":               {shown + "  client_auth_type: RequestClientCert\n", noNeed},
@@ -744,6 +751,133 @@ func TestPagesTakeLittle(t *testing.T) {
 	if !errors.Is(err, errImmodest) || n < modestBytes || n >= 2*modestBytes {
 		t.Errorf("%d bytes were taken, and then %v", n, err)
 	}
+}
+
+// What is wrong with a pair, or with authorities, is told in the words that listeners
+// have for it, with the file.
+func TestGateNamesWhatIsWrong(t *testing.T) {
+	encrypted := pem.EncodeToMemory(&pem.Block{Type: "ENCRYPTED PRIVATE KEY", Bytes: []byte{1}})
+	const required = "RequireAndVerifyClientCert"
+	for name, c := range map[string]struct {
+		file, content, ca, auth string
+		want                    string
+	}{
+		"good":                  {ca: "ca.crt", auth: required, want: "<nil>"},
+		"no certificate":        {file: "tls.crt", want: "web.yml: cert_file: DIR/tls.crt: there is no certificate in it (PEM, BEGIN CERTIFICATE)"},
+		"no key":                {file: "tls.key", want: "web.yml: key_file: DIR/tls.key: there is no private key in it (PEM, BEGIN PRIVATE KEY)"},
+		"an encrypted key":      {file: "tls.key", content: string(encrypted), want: "web.yml: key_file: DIR/tls.key: the key is encrypted (kaasd asks for no passphrase: openssl pkey takes it off, the file's mode protects it)"},
+		"another key":           {file: "tls.key", content: string(certificatetest.NewAuthority(t, "x").Issue(t, pkix.Name{}, nil).Key), want: "web.yml: key_file: DIR/tls.key: the key is not that of the certificate in DIR/tls.crt"},
+		"a certificate cut off": {file: "tls.crt", content: "-----BEGIN CERTIFICATE-----\nMIIB", want: "web.yml: cert_file: DIR/tls.crt: block 1 has no end (-----END): the file is cut off"},
+		"not there":             {ca: "other.crt", auth: required, want: "web.yml: client_ca_file: DIR/other.crt: no such file or directory"},
+		"no authority":          {file: "ca.crt", ca: "ca.crt", auth: required, want: "web.yml: client_ca_file: DIR/ca.crt: there is no certificate in it (PEM, BEGIN CERTIFICATE)"},
+		"any authority": {auth: required,
+			want: "web.yml: client_auth_type: RequireAndVerifyClientCert needs client_ca_file, the authorities of the clients: without it those that this machine trusts would count, that is nearly anybody's"},
+		"any authority, if given": {auth: "VerifyClientCertIfGiven",
+			want: "web.yml: client_auth_type: VerifyClientCertIfGiven needs client_ca_file, the authorities of the clients: without it those that this machine trusts would count, that is nearly anybody's"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := besideCertificates(t)
+			dir := filepath.Dir(path)
+			if c.file != "" {
+				put(t, filepath.Join(dir, c.file), c.content)
+			}
+			put(t, path, fmt.Sprintf("tls_server_config: {cert_file: tls.crt, key_file: tls.key, client_ca_file: %q, client_auth_type: %q}\n", c.ca, c.auth))
+			_, err := OpenGate(path, auth.AddressTries, zap.NewNop(), prometheus.NewRegistry())
+			got := strings.ReplaceAll(strings.TrimPrefix(fmt.Sprint(err), "http.config.file: "+dir+"/"), dir, "DIR")
+			if got != c.want {
+				t.Errorf("got  %s\nwant %s", got, c.want)
+			}
+		})
+	}
+}
+
+// Marks of byte order, with which files of Windows begin, do not count.
+func TestGateReadsFilesOfWindows(t *testing.T) {
+	path := besideCertificates(t)
+	for _, name := range []string{"tls.crt", "tls.key", "ca.crt"} {
+		file := filepath.Join(filepath.Dir(path), name)
+		content, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		put(t, file, "\uFEFF"+strings.ReplaceAll(string(content), "\n", "\r\n"))
+	}
+	put(t, path, "\uFEFFtls_server_config: {cert_file: tls.crt, key_file: tls.key, client_ca_file: ca.crt, client_auth_type: RequireAndVerifyClientCert}\r\n")
+	if g := mustOpen(t, path, zap.NewNop()); !g.TLS() {
+		t.Error("served in the clear")
+	}
+}
+
+// A pair that clients refuse does not take the place of one that they do not, as with
+// listeners; a user is taken out nevertheless. At the start it is shown, with an error
+// in the log.
+func TestPairsOutOfTime(t *testing.T) {
+	authority := certificatetest.NewAuthority(t, "pages")
+	issue := func(from, until time.Duration) certificatetest.Pair {
+		return authority.Issue(t, pkix.Name{}, nil, certificatetest.Valid(time.Now().Add(from), time.Now().Add(until)))
+	}
+	for want, next := range map[string]certificatetest.Pair{
+		"a certificate in it has expired at":  issue(-2*time.Hour, -time.Hour),
+		"the certificate is not valid before": issue(time.Hour, 2*time.Hour),
+	} {
+		t.Run(want, func(t *testing.T) {
+			path := besideCertificates(t)
+			dir := filepath.Dir(path)
+			const shown = "tls_server_config: {cert_file: tls.crt, key_file: tls.key}\n"
+			put(t, path, shown)
+			g := mustOpen(t, path, zap.NewNop())
+			held := g.current.Load()
+			next.Write(t, dir)
+			if _, err := g.Reload("watch"); err == nil || !strings.Contains(err.Error(), "cert_file: "+filepath.Join(dir, "tls.crt")+": "+want) || g.Fault() == "" {
+				t.Errorf("got %v, fault %q", err, g.Fault())
+			}
+			if good := testutil.ToFloat64(g.reloads.Successful); g.current.Load() != held || good != 0 {
+				t.Errorf("the gauge says %v", good)
+			}
+
+			core, lines := observer.New(zap.ErrorLevel)
+			g = mustOpen(t, path, zap.New(core))
+			if told := lines.FilterMessage("the pages show a certificate that clients refuse").All(); len(told) != 1 || !strings.Contains(fmt.Sprint(told[0].ContextMap()), want) {
+				t.Errorf("the start told %v", lines.All())
+			}
+			if line, err := g.Reload("signal"); err != nil || line != "http config unchanged" {
+				t.Errorf("the same: %q, %v", line, err)
+			}
+			put(t, path, shown+"basic_auth_users:\n"+hashed(t, "prom", "right"))
+			if _, err := g.Reload("signal"); err != nil {
+				t.Errorf("the pair in force keeps the rest of the file waiting: %v", err)
+			}
+		})
+	}
+}
+
+// A pair that has not begun is taken once it has: its files do not change then.
+func TestPagesWaitForAPair(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		authority := certificatetest.NewAuthority(t, "pages")
+		dir := t.TempDir()
+		authority.Issue(t, pkix.Name{}, nil).Write(t, dir)
+		path := filepath.Join(dir, "web.yml")
+		put(t, path, "tls_server_config: {cert_file: tls.crt, key_file: tls.key}\n")
+		g := mustOpen(t, path, zap.NewNop())
+		begins := time.Now().Add(time.Hour).Truncate(time.Second)
+		authority.Issue(t, pkix.Name{}, nil, certificatetest.Valid(begins, begins.Add(time.Hour))).Write(t, dir)
+		if _, err := g.Reload("signal"); err == nil {
+			t.Fatal("taken before it has begun")
+		}
+		held := g.current.Load()
+		ctx, stop := context.WithCancel(context.Background())
+		done, changed := make(chan struct{}), make(chan string)
+		go func() { g.await(ctx, changed); close(done) }()
+		if got := <-changed; got != "poll" || time.Now().Before(begins) || time.Since(begins) > g.watch.Look+time.Second {
+			t.Errorf("%q, %v after it has begun", got, time.Since(begins))
+		}
+		if _, err := g.Reload("poll"); err != nil || g.current.Load() == held {
+			t.Errorf("not taken after it has begun: %v", err)
+		}
+		stop()
+		<-done
+	})
 }
 
 // Only clients with a certificate come in where one is required.

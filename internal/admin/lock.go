@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"reflect"
-	"strings"
 	"time"
 
 	"github.com/prometheus/exporter-toolkit/web"
@@ -28,7 +27,7 @@ type lock struct {
 	files   []string          // the file itself first
 	blank   bool              // there is nothing in the file
 	tls     *tls.Config       // nil: pages are served in the clear
-	end     time.Time         // of the first certificate of what tls shows
+	pair    *certificate.Pair // what tls shows; nil without
 	sans    bool              // clients' certificates must have certain names
 	headers map[string]string
 	users   map[string][]byte // bcrypt hashes of passwords; none: no password is asked for
@@ -38,8 +37,7 @@ type lock struct {
 // lockBytes is above the size of any file that is meant.
 const lockBytes = 1 << 20
 
-// readLock reads a file in the format of exporter-toolkit, which has to pass its
-// own check too.
+// readLock reads a file in the format of exporter-toolkit.
 func readLock(path string) (*lock, error) {
 	content, err := watch.Read(path, lockBytes)
 	if err != nil {
@@ -50,19 +48,10 @@ func readLock(path string) (*lock, error) {
 		return nil, err
 	}
 	l := &lock{blank: len(bytes.TrimSpace(content)) == 0, headers: c.HTTPConfig.Header, users: map[string][]byte{}}
-	if err := l.enroll(c); err != nil { // first: exporter-toolkit does not say whose password is wrong
+	if err := l.enroll(c); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	if err := l.gather(path, content, c); err != nil { // first: exporter-toolkit waits for a pipe, and reads a device without an end
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	if err := web.Validate(path); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	if !c.TLSConfig.IsEnabled() {
-		return l, nil
-	}
-	if err := l.encrypt(&c.TLSConfig); err != nil {
+	if err := l.encrypt(path, content, &c.TLSConfig); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return l, nil
@@ -73,7 +62,7 @@ func decodeLock(path string, content []byte) (*web.Config, error) {
 	c := &web.Config{TLSConfig: web.TLSConfig{MinVersion: tls.VersionTLS12, MaxVersion: tls.VersionTLS13}}
 	var doc yaml.Node
 	if err := yaml.Unmarshal(content, &doc); err != nil {
-		return nil, fmt.Errorf("%s: %s", path, strings.TrimPrefix(err.Error(), "yaml: "))
+		return nil, lockFile{path}.unreadable(content, err)
 	}
 	for _, root := range doc.Content { // none where there is nothing at all
 		if err := (lockFile{path}).check("", root, reflect.TypeOf(*c)); err != nil {
@@ -84,28 +73,22 @@ func decodeLock(path string, content []byte) (*web.Config, error) {
 		}
 	}
 	c.TLSConfig.SetDirectory(filepath.Dir(path))
-	return c, nil
+	return c, checkHeaders(path, c.HTTPConfig.Header)
 }
 
-// gather reads what there is, so far as to tell it from what is there later.
-func (l *lock) gather(path string, content []byte, c *web.Config) error {
-	h := sha256.New()
-	h.Write(content)
-	l.files = []string{path}
-	for _, file := range []string{c.TLSConfig.TLSCertPath, c.TLSConfig.TLSKeyPath, c.TLSConfig.ClientCAs} {
-		if file == "" {
-			continue
-		}
-		bytes, err := watch.Read(file, lockBytes)
-		if err != nil {
-			return err
-		}
-		fmt.Fprintf(h, "%d ", len(bytes))
-		h.Write(bytes)
-		l.files = append(l.files, file)
+// next is what the file holds now, if it may take the place of this one.
+func (l *lock) next(path string, now time.Time) (*lock, error) {
+	read, err := readLock(path)
+	if err != nil {
+		return nil, err
 	}
-	h.Sum(l.sum[:0])
-	return nil
+	if err := l.mayBecome(read); err != nil {
+		return nil, err
+	}
+	if err := read.timely(l, now); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return read, nil
 }
 
 // Why a lock stays although another one was read.
@@ -113,7 +96,6 @@ var (
 	errToggled = errors.New("TLS cannot be turned on or off while running (a restart does it)")
 	errEmptied = errors.New("the file is empty, as it is while it is written or where the disk is full (a restart takes it so)")
 	errNoUsers = errors.New("basic_auth_users is not there any more, as where the file is half written: running pages are not opened (a restart does it)")
-	errNoCA    = errors.New("client_ca_file is not there any more, as where the file is half written: running pages are not opened (a restart does it)")
 	errAnyone  = errors.New("client_auth_type asks less of clients than before, as where the file is half written: running pages are not opened (a restart does it)")
 	errAnyName = errors.New("client_allowed_sans is not there any more, as where the file is half written: running pages are not opened (a restart does it)")
 )
@@ -130,8 +112,6 @@ func (l *lock) mayBecome(next *lock) error {
 		return errNoUsers
 	case next.severity() < l.severity():
 		return errAnyone
-	case l.tls != nil && l.tls.ClientCAs != nil && next.tls.ClientCAs == nil && next.severity() == signed: // by any authority of the machine
-		return errNoCA
 	case l.sans && !next.sans:
 		return errAnyName
 	}
@@ -194,53 +174,10 @@ func Certificate(path string) (*x509.Certificate, error) {
 		return nil, err
 	}
 	var l lock
-	if err := l.gather(path, content, c); err != nil {
+	if err := l.encrypt(path, content, &c.TLSConfig); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	if err := l.encrypt(&c.TLSConfig); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return x509.ParseCertificate(l.tls.Certificates[0].Certificate[0])
-}
-
-// encrypt makes the configuration of handshakes. The certificate is held, not
-// read again by each of them: half of a new one would stop all.
-func (l *lock) encrypt(c *web.TLSConfig) error {
-	config, err := web.ConfigToTLSConfig(c)
-	if err != nil {
-		return err
-	}
-	pair, err := config.GetCertificate(nil)
-	if err != nil {
-		return err
-	}
-	if l.end, err = certificate.FirstEnd(*pair); err != nil {
-		return err
-	}
-	config.Certificates, config.GetCertificate = []tls.Certificate{*pair}, nil
-	l.sans = c.ClientAllowedSans != nil // an empty list lets nobody in
-	l.tls = everyTime(config)
-	return nil
-}
-
-var errNoName = errors.New("a certificate with one of client_allowed_sans is needed")
-
-// everyTime makes the names in clients' certificates count for resumed sessions, too:
-// VerifyPeerCertificate is not asked about those, and so a name that was taken out
-// would come in for as long as its ticket is good.
-func everyTime(config *tls.Config) *tls.Config {
-	verify := config.VerifyPeerCertificate
-	config.VerifyPeerCertificate = nil
-	if verify == nil || config.ClientAuth == tls.NoClientCert {
-		return config
-	}
-	config.VerifyConnection = func(met tls.ConnectionState) error {
-		if len(met.PeerCertificates) == 0 {
-			return errNoName
-		}
-		return verify([][]byte{met.PeerCertificates[0].Raw}, met.VerifiedChains)
-	}
-	return config
+	return l.pair.TLS.Leaf, nil
 }
 
 // mostCost is the highest cost of a password: one log-in of it takes a second of a

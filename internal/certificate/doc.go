@@ -1,6 +1,7 @@
 // Package certificate holds what TLS listeners show and trust: certificates
 // with their private keys, and the authorities whose client certificates count.
-// It keeps the last good set of the files and follows their changes.
+// It keeps the last good set of the files and follows their changes. What is a
+// good pair is said in one place (Pair), which the pages ask too.
 //
 // What passes through: PEM files in, a *tls.Config out, one for each ClientAuth,
 // which is never changed once it is published. A handshake takes the one in
@@ -19,6 +20,8 @@
 //   - The same content is not swapped, so that TLS sessions go on being resumed.
 //     With other content none is: tickets belong to a set, and nobody who holds
 //     one escapes a change of the authorities.
+//   - A block of PEM that cannot be read is an error, not passed over: a file that
+//     is cut off would be a shorter chain. Marks of byte order do not count.
 //   - No byte of a key is in an error, a log line or a metric.
 //
 // Of several certificates each handshake takes the first that fits the name and

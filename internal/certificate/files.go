@@ -2,8 +2,6 @@ package certificate
 
 import (
 	"crypto/sha256"
-	"crypto/tls"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"slices"
@@ -112,45 +110,7 @@ func (f Files) sum(c content) [sha256.Size]byte {
 	return [sha256.Size]byte(h.Sum(nil))
 }
 
-// pair joins a certificate with its key.
-func pair(certFile, keyFile string, c content) (tls.Certificate, error) {
-	if len(blocks(c[certFile], "CERTIFICATE")) == 0 {
-		return tls.Certificate{}, fmt.Errorf("tls.cert.file: %s: there is no certificate in it (PEM, BEGIN CERTIFICATE)", certFile)
-	}
-	if err := checkKey(c[keyFile]); err != nil {
-		return tls.Certificate{}, fmt.Errorf("tls.key.file: %s: %w", keyFile, err)
-	}
-	made, err := tls.X509KeyPair(c[certFile], c[keyFile])
-	switch {
-	case err == nil:
-		return made, nil
-	case strings.Contains(err.Error(), "does not match"):
-		return made, fmt.Errorf("tls.key.file: %s: the key is not that of the certificate in %s", keyFile, certFile)
-	}
-	return made, fmt.Errorf("tls.cert.file: %s with key %s: %w", certFile, keyFile, err)
-}
-
-// checkKey finds what the library has no words for.
-func checkKey(data []byte) error {
-	for block, rest := pem.Decode(data); block != nil; block, rest = pem.Decode(rest) {
-		if !strings.HasSuffix(block.Type, "PRIVATE KEY") {
-			continue
-		}
-		if block.Type == "ENCRYPTED PRIVATE KEY" || strings.Contains(block.Headers["Proc-Type"], "ENCRYPTED") {
-			return errors.New("the key is encrypted (kaasd asks for no passphrase: openssl pkey takes it off, the file's mode protects it)")
-		}
-		return nil
-	}
-	return errors.New("there is no private key in it (PEM, BEGIN PRIVATE KEY)")
-}
-
-// blocks are the contents of the PEM blocks of a type.
-func blocks(data []byte, kind string) [][]byte {
-	var all [][]byte
-	for block, rest := pem.Decode(data); block != nil; block, rest = pem.Decode(rest) {
-		if block.Type == kind {
-			all = append(all, block.Bytes)
-		}
-	}
-	return all
+// pair is the i-th certificate with its key.
+func (f Files) pair(i int, c content) (*Pair, error) {
+	return NewPair(NewPart("tls.cert.file", f.Certs[i], c[f.Certs[i]]), NewPart("tls.key.file", f.Keys[i], c[f.Keys[i]]))
 }

@@ -36,7 +36,7 @@ func FuzzSet(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if s.configs[None] == nil || len(s.certificates) != 1 || s.certificates[0].Leaf == nil || s.ends["cert"].IsZero() {
+		if s.configs[None] == nil || len(s.pairs) != 1 || s.pairs[0].TLS.Leaf == nil || s.pairs[0].End.IsZero() {
 			t.Errorf("a set that cannot be used: %+v", s)
 		}
 		if (s.configs[Required] != nil) != (s.authorities > 0) {

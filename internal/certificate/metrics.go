@@ -39,7 +39,7 @@ func NotAfter(reg prometheus.Registerer) *prometheus.GaugeVec {
 }
 
 func (m *metrics) inForce(s *set) {
-	for file, end := range s.ends {
-		m.notAfter.WithLabelValues(file).Set(float64(end.Unix()))
+	for _, p := range s.pairs {
+		m.notAfter.WithLabelValues(p.cert.file).Set(float64(p.End.Unix()))
 	}
 }

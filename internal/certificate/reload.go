@@ -1,7 +1,6 @@
 package certificate
 
 import (
-	"errors"
 	"fmt"
 	"time"
 
@@ -71,7 +70,7 @@ func (s *Store) reload(trigger string, now time.Time) Result {
 	if err != nil {
 		return s.fail(trigger, err)
 	}
-	if err := next.timely(s.options.Files, now); err != nil {
+	if err := next.timely(now); err != nil {
 		if s.current.Load() != nil {
 			return s.fail(trigger, err)
 		}
@@ -84,10 +83,7 @@ func (s *Store) reload(trigger string, now time.Time) Result {
 // fail leaves the last good set in force. The same fault, noticed once more by
 // the change of another file, is told of once.
 func (s *Store) fail(trigger string, err error) Result {
-	var early *outOfTime
-	if errors.As(err, &early) {
-		s.begins = early.begins
-	}
+	s.begins = Begins(err)
 	noticed := trigger == watch.TriggerWatch || trigger == watch.TriggerPoll
 	level := zap.ErrorLevel
 	if trigger == watch.TriggerStart || noticed && err.Error() == s.status.Error { // the start's error goes to who starts
@@ -108,8 +104,8 @@ func (s *Store) swap(trigger string, next *set, now time.Time) {
 		message = "certificates loaded"
 	}
 	for i, file := range s.options.Certs {
-		leaf := next.certificates[i].Leaf
+		leaf := next.pairs[i].TLS.Leaf
 		s.log.Info(message, zap.String("trigger", trigger), zap.String("file", file), zap.String("serial", leaf.SerialNumber.Text(16)),
-			zap.Strings("names", leaf.DNSNames), zap.Time("not_after", next.ends[file].UTC()), zap.Int("client_authorities", next.authorities))
+			zap.Strings("names", leaf.DNSNames), zap.Time("not_after", next.pairs[i].End.UTC()), zap.Int("client_authorities", next.authorities))
 	}
 }

@@ -1,6 +1,7 @@
 package certificate
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -61,6 +62,24 @@ func (d *desk) write(path string, data []byte) {
 	}
 }
 
+func (d *desk) read(path string) []byte {
+	d.t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return data
+}
+
+// mark puts a mark of byte order in front, as some editors of Windows do.
+func (d *desk) mark(path string) { d.write(path, append([]byte("\uFEFF"), d.read(path)...)) }
+
+// cut leaves the half of a file.
+func (d *desk) cut(path string) {
+	data := d.read(path)
+	d.write(path, data[:len(data)/2])
+}
+
 func (d *desk) open() (*Store, error) { return d.openLogged(zap.NewNop(), nil) }
 
 func (d *desk) openLogged(log *zap.Logger, reg prometheus.Registerer) (*Store, error) {
@@ -109,6 +128,24 @@ func TestOpenNamesWhatIsWrong(t *testing.T) {
 		"chain damaged":        {func(d *desk) { d.write(d.Certs[0], append(d.issue().Cert, damaged...)) }, "tls.key.file: KEY: the key is not that of the certificate in CERT"},
 		"no authority":         {func(d *desk) { d.trust([]byte("# none\n")) }, "tls.client.ca.file: CA: there is no certificate in it (PEM, BEGIN CERTIFICATE)"},
 		"authority damaged":    {func(d *desk) { d.trust(append(d.authority.Cert, damaged...)) }, "tls.client.ca.file: CA: certificate 2: x509: malformed certificate"},
+		"a mark in front":      {func(d *desk) { d.mark(d.Certs[0]); d.mark(d.Keys[0]); d.mark(d.Certs[0]) }, "<nil>"},
+		"UTF-16":               {func(d *desk) { d.write(d.Certs[0], []byte("\xff\xfe-\x00-\x00")) }, "tls.cert.file: CERT: it is UTF-16, as some editors of Windows write (save it as UTF-8 or ASCII)"},
+		"UTF-16, other ends":   {func(d *desk) { d.write(d.Keys[0], []byte("\xfe\xff\x00-\x00-")) }, "tls.key.file: KEY: it is UTF-16, as some editors of Windows write (save it as UTF-8 or ASCII)"},
+		"cut off":              {func(d *desk) { d.cut(d.Certs[0]) }, "tls.cert.file: CERT: block 1 has no end (-----END): the file is cut off"},
+		"key cut off":          {func(d *desk) { d.cut(d.Keys[0]) }, "tls.key.file: KEY: block 1 has no end (-----END): the file is cut off"},
+		"chain cut off":        {func(d *desk) { d.write(d.Certs[0], append(d.read(d.Certs[0]), d.authority.Cert[:200]...)) }, "tls.cert.file: CERT: block 2 has no end (-----END): the file is cut off"},
+		"authorities cut off":  {func(d *desk) { d.trust(append(d.authority.Cert, d.authority.Cert[:200]...)) }, "tls.client.ca.file: CA: block 2 has no end (-----END): the file is cut off"},
+		"authorities with a mark between": {func(d *desk) { d.trust(append(append(d.read(d.Certs[0]), "\uFEFF"...), damaged...)) },
+			"tls.client.ca.file: CA: certificate 2: x509: malformed certificate"},
+		"no base64": {func(d *desk) {
+			d.write(d.Certs[0], []byte("-----BEGIN CERTIFICATE-----\n(snip)\n-----END CERTIFICATE-----\n"))
+		},
+			"tls.cert.file: CERT: of 1 blocks 0 can be read (lines of base64 between -----BEGIN and -----END): the file is damaged"},
+		"joined without a line feed": {func(d *desk) { d.trust(append(bytes.TrimSpace(d.authority.Cert), d.authority.Cert...)) },
+			"tls.client.ca.file: CA: of 2 blocks 0 can be read (lines of base64 between -----BEGIN and -----END): the file is damaged"},
+		"a comment in it": {func(d *desk) {
+			d.write(d.Certs[0], append([]byte("# -----BEGIN CERTIFICATE-----\n"), d.read(d.Certs[0])...))
+		}, "<nil>"},
 		"key among authorities": {func(d *desk) { d.trust(append(d.authority.Cert, d.issue().Key...)) },
 			`tls.client.ca.file: CA: a block of type "PRIVATE KEY" stands in it (certificates alone belong there)`},
 	}
