@@ -136,10 +136,19 @@ func parseProtocolMap(text string) (map[string]string, error) {
 	return protocols, nil
 }
 
+// sayProtocol is the entry that a name needs which is no protocol. It must not
+// take the encryption from whoever copies it.
+func sayProtocol(name string) string {
+	if strings.Contains(name, "TLS") || strings.Contains(name, "SSL") {
+		return fmt.Sprintf("%s:SSL says one, or %s:SASL_SSL with log-ins", name, name)
+	}
+	return fmt.Sprintf("%s:PROTOCOL says one of %s", name, strings.Join(protocolNames, ", "))
+}
+
 func (e endpoint) listener(protocols map[string]string) (server.Listener, error) {
 	protocol, ok := protocols[e.name]
 	if !ok {
-		return server.Listener{}, fmt.Errorf("%s: the name says no protocol (listener.security.protocol.map: %s:PLAINTEXT says one)", e, e.name)
+		return server.Listener{}, fmt.Errorf("%s: the name says no protocol (listener.security.protocol.map: %s)", e, sayProtocol(e.name))
 	}
 	host := e.host
 	if isWildcard(host) {

@@ -265,7 +265,9 @@ func TestBadValues(t *testing.T) {
 	tests := []struct{ flag, want string }{
 		{"--listeners=PLAINTEXT:9092", `--listeners: "PLAINTEXT:9092" is not NAME://host:port`},
 		{"--listeners=PLAINTEXT://:70000", `--listeners: "PLAINTEXT://:70000": "70000" is not a port`},
-		{"--listeners=INTERNAL://:9092", "--listeners: INTERNAL://:9092: the name says no protocol (listener.security.protocol.map: INTERNAL:PLAINTEXT says one)"},
+		{"--listeners=INTERNAL://:9092", "--listeners: INTERNAL://:9092: the name says no protocol (listener.security.protocol.map: INTERNAL:PROTOCOL says one of PLAINTEXT, SASL_PLAINTEXT, SASL_SSL, SSL)"},
+		{"--listeners=tls://:9092", "--listeners: TLS://:9092: the name says no protocol (listener.security.protocol.map: TLS:SSL says one, or TLS:SASL_SSL with log-ins)"},
+		{"--listeners=MY_SSL://:9092", "--listeners: MY_SSL://:9092: the name says no protocol (listener.security.protocol.map: MY_SSL:SSL says one, or MY_SSL:SASL_SSL with log-ins)"},
 		{"--listeners=SASL_SSL://:9092", "tls.cert.file: a listener with TLS needs a certificate, and tls.key.file its key"},
 		{"--tls-min-version=1.1", `--tls-min-version: "1.1" is not one of 1.2, 1.3`},
 		{"--ssl-client-auth=maybe", `--ssl-client-auth: "maybe" is not one of none, requested, required`},
