@@ -79,6 +79,7 @@ func newConfigValidate(a *app) *cobra.Command {
 			if err := broker.CheckFiles(s.Config, warnings); err != nil {
 				return startError(err)
 			}
+			s.warn(warnings)
 			return a.validSettings(g)
 		},
 	}

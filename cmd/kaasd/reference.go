@@ -24,6 +24,7 @@ property, the variable of Kafka's images works too (` + "`KAFKA_`" + `, upper ca
 
 Strength: flag, ` + "`KAASD_`" + ` variable, ` + "`KAFKA_`" + ` variable, file, default. ` + "`kaasd config show`" + ` prints each value with the source that won;
 ` + "`kaasd config validate`" + ` checks them and reads the files that they name, as a start would, and starts nothing.
+Both warn of what is valid and may not be meant, such as settings without effect, users whom no listener lets in, and passwords or pages in the clear.
 The file is YAML with flat keys: ` + "`--config FILE`" + ` or ` + "`KAASD_CONFIG`" + ` names it, and ` + "`" + defaultConfigFile + "`" + ` is read if it exists.
 What is a list below may be a list of YAML, too.
 An unknown key or ` + "`KAASD_`" + ` variable is an error; a ` + "`KAFKA_`" + ` variable that names nothing here is listed once and ignored. Sizes are

@@ -193,7 +193,7 @@ func (d *daemon) announce(b *broker.Broker) {
 		d.say(fmt.Sprintf("http %s  /metrics /readyz /v1/quotas", addr), "http listener", zap.Stringer("address", addr))
 	}
 	d.announceData(b)
-	d.announceAccess()
+	d.set.warn(d.log)
 }
 
 func (d *daemon) announceData(b *broker.Broker) {
@@ -216,30 +216,11 @@ func (d *daemon) announceData(b *broker.Broker) {
 	}
 }
 
-// announceAccess warns of what an operator may not have meant.
-func (d *daemon) announceAccess() {
-	sasl := false
-	for _, l := range d.set.Listeners {
-		sasl = sasl || l.Protocol.SASL()
-	}
-	switch {
-	case !sasl && d.set.AsksForCertificates():
-	case !sasl && d.set.CredentialsFile == "":
-		d.log.Warn("no credentials file: every client is User:ANONYMOUS")
-	case !sasl:
-		d.log.Warn("no listener asks for a log-in: every client is User:ANONYMOUS")
-	case d.set.CredentialsFile == "":
-		d.log.Warn("no credentials file: nobody can log in")
-	}
-	if !d.set.Access.Enabled {
-		d.log.Warn("no authorizer: clients can change quotas, their own too (authorizer.class.name)")
-	}
-}
-
 // reload reads the credentials again, and the settings: those that are live
 // are taken, the others named.
 func (d *daemon) reload(b *broker.Broker) {
 	_, _ = b.ReloadFiles(credstore.TriggerSignal) // each tells the log
+	d.set.warnOfUsers(d.log)
 	g, s, err := d.app.load(d.command)
 	if err != nil {
 		d.log.Error("settings not reloaded", zap.String("error", strings.Join(errorLines(err), "; ")))
