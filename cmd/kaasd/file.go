@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -22,7 +23,7 @@ type pair struct {
 func readSettings(path string, raw []byte) ([]pair, error) {
 	var doc yaml.Node
 	if err := yaml.Unmarshal(raw, &doc); err != nil {
-		return nil, exitWith(exitInput, "%s: %s", syntaxWhere(path, raw), syntaxText(err))
+		return nil, exitWith(exitInput, "%s: %s", syntaxWhere(path, raw), syntaxText(raw, err))
 	}
 	if len(doc.Content) == 0 {
 		return nil, nil
@@ -38,14 +39,20 @@ func readSettings(path string, raw []byte) ([]pair, error) {
 }
 
 // syntaxText is the error without the line of the YAML reader, which knows none
-// for the first line and is one off for others.
-func syntaxText(err error) string {
+// for the first line and is one off for others. Of a tab it says too little.
+func syntaxText(raw []byte, err error) string {
 	text := strings.TrimPrefix(err.Error(), "yaml: ")
 	if rest, ok := strings.CutPrefix(text, "line "); ok {
 		_, text, _ = strings.Cut(rest, ": ")
 	}
+	if strings.Contains(text, "cannot start any token") && tabbed.Match(raw) {
+		return text + " (YAML takes no tabs at the beginning of a line, spaces alone)"
+	}
 	return text
 }
+
+// tabbed is a line that begins with a tab.
+var tabbed = regexp.MustCompile(`(?m)^ *\t`)
 
 // syntaxLines is the length up to which the line of a mistake is looked for.
 const syntaxLines = 1000

@@ -103,6 +103,7 @@ func TestPages(t *testing.T) {
 		want                 string // a part of the body
 	}{
 		{"index", "GET", "/", Options{}, house(), 200, "/v1/quotas/resolve"},
+		{"index with the reload", "GET", "/", open, house(), 200, "/-/reload"},
 		{"live", "GET", "/livez", Options{}, house(), 200, "ok\n"},
 		{"live by its other name", "GET", "/healthz", Options{}, house(), 200, "ok\n"},
 		{"not live", "GET", "/livez", Options{}, broken, 500, "a restart is needed: storage refuses to write\n"},
@@ -272,5 +273,18 @@ func TestOff(t *testing.T) {
 	cancel()
 	if err := s.Run(ctx); err != nil {
 		t.Errorf("Run = %v", err)
+	}
+}
+
+// What is off is not listed.
+func TestIndexListsWhatIsThere(t *testing.T) {
+	body, err := io.ReadAll(ask(t, Options{}, house(), "GET", "/").Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, off := range []string{"/-/reload", "/debug/pprof/"} {
+		if strings.Contains(string(body), off) {
+			t.Errorf("%s is off and listed:\n%s", off, body)
+		}
 	}
 }

@@ -106,6 +106,9 @@ func TestPasswords(t *testing.T) {
 		if w.Code != c.want {
 			t.Errorf("%s %s as %q: got %d, want %d", c.method, c.target, c.user, w.Code, c.want)
 		}
+		if why := map[bool]string{true: "a user and a password are needed\n", false: "a user of that name and password is not known\n"}[c.user == ""]; c.want == 401 && w.Body.String() != why {
+			t.Errorf("%s %s as %q: %s", c.method, c.target, c.user, w.Body)
+		}
 		if asks := w.Header().Get("WWW-Authenticate") != ""; asks != (c.want == 401) {
 			t.Errorf("%s %s as %q asks for a password: %v", c.method, c.target, c.user, asks)
 		}

@@ -51,7 +51,7 @@ func (g *Gate) guard(w http.ResponseWriter, r *http.Request) (in bool) {
 	}
 	user, password, given := r.BasicAuth()
 	if !given {
-		unauthorized(w)
+		unauthorized(w, "a user and a password are needed")
 		return false
 	}
 	return g.logIn(w, r, l, user, password)
@@ -79,7 +79,7 @@ func (g *Gate) logIn(w http.ResponseWriter, r *http.Request, l *lock, user, pass
 	case !g.check(w, r, t, hash, password):
 		return false
 	case !bytes.Equal(g.current.Load().users[user], hash): // taken out while the password waited
-		unauthorized(w)
+		unauthorized(w, noSuchUser)
 		return false
 	}
 	g.tries.Succeed(t.host, user, time.Now())
@@ -143,7 +143,7 @@ func (g *Gate) fail(w http.ResponseWriter, t attempt) {
 		tooMany(w, wait)
 		return
 	}
-	unauthorized(w)
+	unauthorized(w, noSuchUser)
 }
 
 // tellFailure tells the operator, of each address once in ten seconds, and only
@@ -164,9 +164,12 @@ func tooMany(w http.ResponseWriter, wait time.Duration) {
 	text(w, http.StatusTooManyRequests, "too many failed log-ins from this address\n")
 }
 
-func unauthorized(w http.ResponseWriter) {
+// noSuchUser tells names that are known from others by nothing.
+const noSuchUser = "a user of that name and password is not known"
+
+func unauthorized(w http.ResponseWriter, why string) {
 	w.Header().Set("WWW-Authenticate", `Basic realm="kaasd", charset="UTF-8"`)
-	text(w, http.StatusUnauthorized, "a user and a password are needed\n")
+	text(w, http.StatusUnauthorized, why+"\n")
 }
 
 func (g *Gate) remembers(key [sha256.Size]byte) bool {

@@ -87,6 +87,9 @@ func (s *Server) root(w http.ResponseWriter, _ *http.Request) {
 func (s *Server) list() string {
 	var b strings.Builder
 	for _, p := range s.pages {
+		if p.post && !s.o.Lifecycle {
+			continue // it says what turns it on to who asks for it
+		}
 		fmt.Fprintf(&b, "  %-20s %s\n", p.path, p.about)
 	}
 	return b.String()

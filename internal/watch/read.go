@@ -19,9 +19,18 @@ func Read(path string, limit int64) ([]byte, error) {
 		err = told.Err
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, fmt.Errorf("%s: %w", path, withReader(err, os.Geteuid()))
 	}
 	return data, nil
+}
+
+// withReader says who it was that may not read: a file that somebody else has made,
+// as root for the user of a container, looks right to who made it.
+func withReader(err error, uid int) error {
+	if errors.Is(err, fs.ErrPermission) {
+		return fmt.Errorf("%w (it must be readable for user id %d)", err, uid)
+	}
+	return err
 }
 
 // read opens the file before it looks what it is: another could be in its place by

@@ -48,6 +48,21 @@ func TestRead(t *testing.T) {
 	}
 }
 
+// TestReadNamesTheReader: root may read everything, and so this cannot be tried by it.
+func TestReadNamesTheReader(t *testing.T) {
+	for _, c := range []struct {
+		err  error
+		want string
+	}{
+		{syscall.EACCES, "permission denied (it must be readable for user id 65532)"},
+		{syscall.ENOENT, "no such file or directory"},
+	} {
+		if err := withReader(c.err, 65532); err.Error() != c.want || !errors.Is(err, c.err) {
+			t.Errorf("got %v, want %s", err, c.want)
+		}
+	}
+}
+
 func errorText(err error) string {
 	if err == nil {
 		return ""
