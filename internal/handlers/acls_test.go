@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -170,6 +171,38 @@ func TestBadACLs(t *testing.T) {
 	}
 	if got := list(c, everyACL); len(got) != 1 {
 		t.Errorf("there are %v", got)
+	}
+}
+
+// There are not any number of ACLs. One that is there can be made again, and be
+// deleted, which makes room.
+func TestACLsAreBounded(t *testing.T) {
+	c := newRig(t, withACLs).connectAs("admin")
+	long := func(i int) message.CreateAclsCreation {
+		x := strings.Repeat("x", 4000)
+		return rule(fmt.Sprintf("User:%06d%s", i, x), kafka.OpRead, kafka.ResourceTopic, fmt.Sprintf("%06d%s", i, x), func(a *message.CreateAclsCreation) { a.Host = x })
+	}
+	made := 0
+	for full := false; !full; {
+		all := make([]message.CreateAclsCreation, 400)
+		for i := range all {
+			all[i] = long(made + i)
+		}
+		codes := create(c, all...)
+		if i := slices.Index(codes, kafka.PolicyViolation); i >= 0 {
+			codes, full = codes[:i], true
+		}
+		made += len(codes)
+	}
+	if got := create(c, long(0), long(made), rule("User:u", kafka.OpRead, kafka.ResourceTopic, strings.Repeat("n", 4097))); !slices.Equal(got, []kafka.Code{0, 44, 42}) {
+		t.Errorf("one that is there, another, and one with a name of 4097 bytes: %v, want 0, 44, 42", got)
+	}
+	first := long(0).ResourceName
+	var gone message.DeleteAclsResponse
+	c.get(kafka.KeyDeleteAcls, 3, &message.DeleteAclsRequest{Filters: []message.DeleteAclsFilter{{
+		ResourceTypeFilter: 1, ResourceNameFilter: &first, PatternTypeFilter: 1, Operation: 1, PermissionType: 1}}}, &gone)
+	if got := create(c, long(made)); got[0] != 0 {
+		t.Errorf("where one was deleted: %v, want 0", got)
 	}
 }
 

@@ -44,6 +44,7 @@ type call struct {
 	login   bool          // the request came before the session was established
 	exempt  bool          // its work is charged to nobody
 	charged time.Duration // of its work, so far
+	turn    bool          // it has one, to make a long answer (tellMuch)
 }
 
 // throttled is a response that can announce a throttle.
@@ -159,10 +160,6 @@ func (c *call) encode(m codec.Message) error {
 	c.settle(f)
 	return nil
 }
-
-// littleAnswer is how long an answer may be, in bytes of memory, that nothing is
-// reserved for.
-const littleAnswer = 64 << 10
 
 // reserve takes memory before it is needed, where that is more than little. To wait
 // for it is not work.

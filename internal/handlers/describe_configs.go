@@ -18,7 +18,7 @@ func (h *Handlers) describeConfigs(c *call, req *message.DescribeConfigsRequest)
 	if err != nil {
 		return nil, err
 	}
-	if err := c.reserve(configsBytes(resources), littleAnswer); err != nil {
+	if err := c.tellMuch(configsBytes(resources)); err != nil {
 		return nil, err
 	}
 	resp := &message.DescribeConfigsResponse{Results: []message.DescribeConfigsResponseResult{}}

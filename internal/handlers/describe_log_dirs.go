@@ -23,6 +23,9 @@ func (h *Handlers) describeLogDirs(c *call, req *message.DescribeLogDirsRequest)
 	}
 	dir := message.DescribeLogDirsResponseResult{LogDir: h.LogDir, Topics: []message.DescribeLogDirsResponseTopic{}}
 	dir.TotalBytes, dir.UsableBytes, dir.ErrorCode = c.disk()
+	if err := c.tellMuch(sizesBytes(c.image, req.Topics == nil, topics)); err != nil {
+		return nil, err
+	}
 	if req.Topics == nil {
 		for _, t := range c.image.Topics() {
 			dir.Topics = append(dir.Topics, h.sizes(t, nil))
@@ -42,6 +45,20 @@ var sizedTopics = topicsOf[message.DescribeLogDirsTopic, int32, string]{
 	name:       func(t *message.DescribeLogDirsTopic) string { return t.Topic },
 	partitions: func(t *message.DescribeLogDirsTopic) *[]int32 { return &t.Partitions },
 	number:     itself,
+}
+
+// sizesBytes is the memory that the answer takes at the most: 32 bytes of it are a
+// partition's, and as many again where they are gathered.
+func sizesBytes(image *metadata.Image, all bool, asked []message.DescribeLogDirsTopic) int {
+	const partition, topic = 64, 64
+	if all {
+		return len(image.Topics())*topic + image.Partitions()*partition
+	}
+	bytes := len(asked) * topic
+	for _, t := range asked {
+		bytes += len(t.Partitions) * partition
+	}
+	return bytes
 }
 
 // sizes are those of some partitions of a topic; nil is all.

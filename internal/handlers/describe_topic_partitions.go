@@ -31,8 +31,23 @@ func (h *Handlers) describeTopicPartitions(c *call, req *message.DescribeTopicPa
 		}
 		return resp, nil
 	}
-	c.describePage(resp, c.namesFrom(req), req.Cursor, min(max(1, int(req.ResponsePartitionLimit)), mostDescribed))
+	limit := min(max(1, int(req.ResponsePartitionLimit)), mostDescribed)
+	if err := c.tellMuch(c.pageBytes(req, limit)); err != nil {
+		return nil, err
+	}
+	c.describePage(resp, c.namesFrom(req), req.Cursor, limit)
 	return resp, nil
+}
+
+// pageBytes is the memory that a page takes at the most, with the names that it is
+// looked for in.
+func (c *call) pageBytes(req *message.DescribeTopicPartitionsRequest, limit int) int {
+	const partition, name = 256, 64
+	names := len(req.Topics)
+	if names == 0 {
+		names = len(c.image.Topics())
+	}
+	return min(limit, c.image.Partitions())*partition + names*name
 }
 
 // checkCursor refuses a cursor that no answer to the same topics has held.

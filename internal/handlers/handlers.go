@@ -96,6 +96,7 @@ type Handlers struct {
 	tries       *auth.Tries
 	denials     server.Repeats
 	refusals    server.Repeats
+	turns       server.Turns // of long answers
 	log         *zap.Logger
 	audit       *zap.Logger
 	metrics     *metrics
@@ -114,6 +115,7 @@ func New(o Options, with Collaborators, log *zap.Logger, reg prometheus.Register
 	h.metrics = newMetrics(reg, h.routes, o)
 	h.logs = newLogs(with.Store, with.Metadata, h.log, reg)
 	h.sessions, h.producerIDs, h.tries = newFetchSessions(), new(producerIDs), auth.NewTries(o.FailedLoginsPerIP)
+	h.turns = server.NewTurns()
 	h.Metadata.Subscribe(h.logs.follow)
 	return h
 }

@@ -31,7 +31,7 @@ func (h *Handlers) metadata(c *call, req *message.MetadataRequest) (*message.Met
 		resp.ClusterAuthorizedOperations = c.clusterOperations()
 	}
 	if req.Topics == nil || c.header.Version == 0 && len(req.Topics) == 0 {
-		if err := c.reserve((len(c.image.Topics())+c.image.Partitions())*shownBytes, littleAnswer); err != nil {
+		if err := c.tellMuch((len(c.image.Topics()) + c.image.Partitions()) * shownBytes); err != nil {
 			return nil, err
 		}
 		resp.Topics = c.allTopics(req)

@@ -97,6 +97,7 @@ func (s *session) forget() { s.call = call{} }
 // connection, unless it comes from where what is on disk is decided.
 func (s *session) answer(c *call, body []byte) (answer server.Answer, err error) {
 	defer func() {
+		c.passTurn()
 		if p := recover(); p != nil {
 			err = s.survive(c, p)
 		}

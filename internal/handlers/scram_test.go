@@ -3,6 +3,7 @@ package handlers
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -114,6 +115,42 @@ func TestAlterScramIsDenied(t *testing.T) {
 	}
 	if got := scrams(c); len(got) != 0 {
 		t.Errorf("there is %v", got)
+	}
+}
+
+// There are not any number of credentials. A user of whom all does not fit gets
+// nothing, and loses nothing.
+func TestScramsAreBounded(t *testing.T) {
+	c := newRig(t).connect(plainListener)
+	alterScram(c, scramOps("there:1"))
+	for i, full := 0, false; !full; i++ {
+		req := &message.AlterUserScramCredentialsRequest{}
+		for k := range 500 {
+			req.Upsertions = append(req.Upsertions, message.AlterUserScramCredentialsUpsertion{
+				Name: fmt.Sprintf("%04d-%03d-%s", i, k, strings.Repeat("x", 4000)), Mechanism: 1, Iterations: 4096,
+				Salt: bytes.Repeat([]byte("s"), 4096), SaltedPassword: testSalted,
+			})
+		}
+		full = slices.ContainsFunc(alterScram(c, req), func(line string) bool { return strings.HasSuffix(line, " 44") })
+	}
+	for i := range 20 { // what is left is too little for a long salt
+		req := scramOps(fmt.Sprint("last", i, ":1"))
+		req.Upsertions[0].Salt = bytes.Repeat([]byte("s"), 2000)
+		alterScram(c, req)
+	}
+	longer := scramOps("-there:1", "there:2")
+	longer.Upsertions[0].Salt = bytes.Repeat([]byte("s"), 4096)
+	if got := alterScram(c, longer); got[0] != "there 44" || !slices.Contains(scrams(c), "there [{1 4096}]") {
+		t.Errorf("a user who would take more: %v, want 44 and what was there", got)
+	}
+	if got := alterScram(c, scramOps("there:1:5000")); got[0] != "there 0" {
+		t.Errorf("a credential in place of one: %v, want 0", got)
+	}
+	if got := alterScram(c, scramOps("-there:1", "other:1")); strings.Join(got, ", ") != "there 0, other 0" && strings.Join(got, ", ") != "other 0, there 0" {
+		t.Errorf("a user in place of another: %v, want 0", got)
+	}
+	if got := alterScram(c, scramOps(strings.Repeat("n", 4097)+":1")); !strings.HasSuffix(got[0], " 93") {
+		t.Errorf("a name of 4097 bytes: %v, want 93", got[0][4090:])
 	}
 }
 

@@ -153,8 +153,8 @@ func (c *conn) close(why error) {
 	}
 	c.cancel(why)
 	c.endTLS()
-	c.server.closing.take()
-	defer c.server.closing.pass()
+	c.server.closing.Take()
+	defer c.server.closing.Pass()
 	c.socket.Close()
 	if session := c.session.Load(); session != nil {
 		c.endSession(*session)

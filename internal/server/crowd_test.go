@@ -174,7 +174,7 @@ func TestWaitingForATurnIsNotSlow(t *testing.T) {
 	o.Handshakes = 2
 	bubble(t, o, &handler{serve: echo}, func(t *testing.T, r *rig) {
 		for range cap(r.shaking) {
-			r.shaking.take()
+			r.shaking.Take()
 		}
 		var peers sync.WaitGroup
 		for range 2 {
@@ -189,7 +189,7 @@ func TestWaitingForATurnIsNotSlow(t *testing.T) {
 		peers.Go(func() { r.pipeFrom(otherAddr) })
 		time.Sleep(hurried - time.Second)
 		for range cap(r.shaking) {
-			r.shaking.pass()
+			r.shaking.Pass()
 		}
 		peers.Wait()
 	})

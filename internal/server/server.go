@@ -33,8 +33,8 @@ type Server struct {
 	porch   *porch
 	seats   seats
 	crowd   crowd // of handshakes
-	shaking turns // handshakes that calculate
-	closing turns // connections that have ended
+	shaking Turns // handshakes that calculate
+	closing Turns // connections that have ended
 
 	// stopping is closed when Run is asked to stop, stopped is set before.
 	stopping chan struct{}
@@ -67,8 +67,8 @@ func New(o Options, h Handler, log *zap.Logger, reg prometheus.Registerer) *Serv
 		porch:    newPorch(leastRefused),
 		seats:    make(seats, o.Handshakes),
 		crowd:    newCrowd(o.Handshakes),
-		shaking:  newTurns(),
-		closing:  newTurns(),
+		shaking:  NewTurns(),
+		closing:  NewTurns(),
 		stopping: make(chan struct{}),
 		maxConns: o.mostConnections(),
 		conns:    map[uint64]*conn{},

@@ -220,7 +220,7 @@ func TestHandshakesTakeTurns(t *testing.T) {
 					t.Errorf("%d turns are taken by handshakes that wait for their peer", n)
 				}
 				for range cap(r.shaking) {
-					r.shaking.take()
+					r.shaking.Take()
 				}
 				c := r.pipe().encrypted(config)
 				answered := make(chan string, 1)
@@ -233,7 +233,7 @@ func TestHandshakesTakeTurns(t *testing.T) {
 					t.Errorf("got %v handshakes without a turn", n)
 				}
 				for range cap(r.shaking) {
-					r.shaking.pass()
+					r.shaking.Pass()
 				}
 				if got := <-answered; got != "secret" || len(r.shaking) != 0 {
 					t.Errorf("got %q, and %d turns taken", got, len(r.shaking))

@@ -1,15 +1,32 @@
 package server
 
-import "runtime"
+import (
+	"context"
+	"runtime"
+)
 
-// turns are taken by goroutines that all have the same work at the same moment,
-// such as five hundred handshakes or ten thousand connections whose peers went
-// together: while one has its turn the others wait outside the scheduler's queue,
+// Turns are taken by goroutines that all have much of the same work at the same moment,
+// such as five hundred handshakes, or ten thousand connections whose peers went
+// together: while some have theirs the others wait outside the scheduler's queue,
 // where requests would stand behind all of them.
-type turns chan struct{}
+type Turns chan struct{}
 
-// newTurns leaves half of the processors to requests.
-func newTurns() turns { return make(turns, max(1, runtime.GOMAXPROCS(0)/2)) }
+// NewTurns leaves half of the processors to requests.
+func NewTurns() Turns { return make(Turns, max(1, runtime.GOMAXPROCS(0)/2)) }
 
-func (t turns) take() { t <- struct{}{} }
-func (t turns) pass() { <-t }
+// Take waits for a turn.
+func (t Turns) Take() { t <- struct{}{} }
+
+// TakeBefore waits for a turn, or for the end of the context: then there is none, and
+// the error is its cause.
+func (t Turns) TakeBefore(ctx context.Context) error {
+	select {
+	case t <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// Pass ends a turn.
+func (t Turns) Pass() { <-t }

@@ -11,7 +11,7 @@ func TestClosingTakesTurns(t *testing.T) {
 	const many = 100
 	bubble(t, testOptions(), &handler{serve: echo}, func(t *testing.T, r *rig) {
 		for range cap(r.closing) {
-			r.closing.take()
+			r.closing.Take()
 		}
 		stays := r.pipe()
 		for range many {
@@ -26,7 +26,7 @@ func TestClosingTakesTurns(t *testing.T) {
 			t.Errorf("got %q", got)
 		}
 		for range cap(r.closing) {
-			r.closing.pass()
+			r.closing.Pass()
 		}
 		synctest.Wait()
 		if n := r.open(); n != 1 {

@@ -34,7 +34,7 @@ type wire struct {
 	conn  *conn
 	heard bool        // a byte has come; before the handshake ends only its goroutine asks
 	left  int         // bytes that may still come; only the goroutine that reads asks
-	turns turns       // for what a handshake calculates; nil once it has ended
+	turns Turns       // for what a handshake calculates; nil once it has ended
 	taken bool        // a turn
 	peer  peerTime    // of the handshake
 	spoke bool        // something was written
@@ -56,7 +56,7 @@ func (w *wire) Read(p []byte) (int, error) {
 	w.heard = w.heard || n > 0
 	if n > 0 && w.turns != nil {
 		w.peer.stand()
-		w.turns.take()
+		w.turns.Take()
 		w.taken = true
 	}
 	return n, err
@@ -65,7 +65,7 @@ func (w *wire) Read(p []byte) (int, error) {
 func (w *wire) passTurn() {
 	if w.taken {
 		w.taken = false
-		w.turns.pass()
+		w.turns.Pass()
 		w.peer.run()
 	}
 }
