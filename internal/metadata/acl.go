@@ -50,6 +50,7 @@ func (c ACLCreated) apply(d *Draft) error {
 	if err := a.Check(); err != nil {
 		return err
 	}
+	d.hold(c)
 	d.acls.put(a, struct{}{})
 	d.aclsVersion++
 	return nil
@@ -60,10 +61,45 @@ func (c ACLDeleted) apply(d *Draft) error {
 	if !d.HasACL(a) {
 		return kafka.Errorf(kafka.ResourceNotFound, "there is no ACL: %s", a)
 	}
+	d.hold(c)
 	d.acls.remove(a)
 	d.aclsVersion++
 	return nil
 }
+
+func (c ACLCreated) adds(m *Image) (sort entries, bytes int) {
+	if m.HasACL(c.acl()) {
+		return aclEntries, 0
+	}
+	return aclEntries, c.bytes()
+}
+
+func (c ACLDeleted) adds(m *Image) (sort entries, bytes int) {
+	if !m.HasACL(c.acl()) {
+		return aclEntries, 0
+	}
+	return aclEntries, -c.bytes()
+}
+
+// bytes is what an ACL counts.
+func (f aclForm) bytes() int { return aroundEntry + len(f.Name) + len(f.Principal) + len(f.Host) }
+
+func (c ACLCreated) checkSize(m *Image) error {
+	if m.HasACL(c.acl()) {
+		return nil
+	}
+	for _, part := range []struct {
+		called string
+		name   Name
+	}{{"resource name", c.Name}, {"principal", c.Principal}, {"host", c.Host}} {
+		if len(part.name) > maxName {
+			return kafka.Errorf(kafka.InvalidRequest, "the %s %.64q~ of an ACL has %d bytes: %d is the most", part.called, string(part.name), len(part.name), maxName)
+		}
+	}
+	return nil
+}
+
+func (ACLDeleted) checkSize(*Image) error { return nil }
 
 // HasACL says whether there is an ACL.
 func (m *Image) HasACL(a kafka.ACL) bool {

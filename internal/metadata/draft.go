@@ -23,13 +23,19 @@ func (m *Image) edit() *Draft {
 	return d
 }
 
-// Add makes a change part of the draft. A change that does not fit is an
-// error and leaves the draft as it was.
-func (d *Draft) Add(c Change) error {
-	if err := c.apply(d); err != nil {
+// Add makes changes part of the draft, one after the other. Where there is no room
+// for all of them it makes none (PolicyViolation). A change that does not fit is an
+// error and ends it, with the changes before it made.
+func (d *Draft) Add(changes ...Change) error {
+	if err := d.checkRoom(changes); err != nil {
 		return err
 	}
-	d.changes = append(d.changes, c)
+	for _, c := range changes {
+		if err := c.apply(d); err != nil {
+			return err
+		}
+		d.changes = append(d.changes, c)
+	}
 	return nil
 }
 

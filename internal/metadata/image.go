@@ -26,6 +26,7 @@ type Image struct {
 	quotas      shards[kafka.Entity, *Quota]
 	aclsVersion int                          // counts changes of ACLs
 	scramChange int                          // counts changes of SCRAM credentials
+	held        [sorts]int                   // bytes that entries count, by sort (room.go)
 	brokers     map[string]map[string]string // overrides by broker; "" is for all brokers
 }
 

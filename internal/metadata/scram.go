@@ -44,6 +44,7 @@ func (c ScramCredentialSet) apply(d *Draft) error {
 		return fmt.Errorf("the %s credential of user %q has keys of %d and %d bytes and %d iterations",
 			c.Mechanism, c.User, len(c.StoredKey), len(c.ServerKey), c.Iterations)
 	}
+	d.hold(c)
 	d.scrams.put(scramKey{string(c.User), c.Mechanism}, &kafka.ScramCredential{
 		Mechanism: c.Mechanism, Salt: c.Salt, StoredKey: c.StoredKey, ServerKey: c.ServerKey, Iterations: c.Iterations,
 	})
@@ -56,10 +57,40 @@ func (c ScramCredentialRemoved) apply(d *Draft) error {
 	if _, ok := d.scrams.get(key); !ok {
 		return kafka.Errorf(kafka.ResourceNotFound, "user %q has no %s credential", c.User, c.Mechanism)
 	}
+	d.hold(c)
 	d.scrams.remove(key)
 	d.scramChange++
 	return nil
 }
+
+func (c ScramCredentialSet) adds(m *Image) (sort entries, bytes int) {
+	return scramEntries, aroundEntry + len(c.User) + len(c.Salt) - m.scramBytes(scramKey{string(c.User), c.Mechanism})
+}
+
+func (c ScramCredentialRemoved) adds(m *Image) (sort entries, bytes int) {
+	return scramEntries, -m.scramBytes(scramKey{string(c.User), c.Mechanism})
+}
+
+// scramBytes is what a credential counts, 0 if it is not there.
+func (m *Image) scramBytes(key scramKey) int {
+	c, ok := m.scrams.get(key)
+	if !ok {
+		return 0
+	}
+	return aroundEntry + len(key.user) + len(c.Salt)
+}
+
+func (c ScramCredentialSet) checkSize(m *Image) error {
+	switch old, there := m.scrams.get(scramKey{string(c.User), c.Mechanism}); {
+	case !there && len(c.User) > maxName:
+		return kafka.Errorf(kafka.UnacceptableCredential, "the user name %.64q~ has %d bytes: %d is the most", string(c.User), len(c.User), maxName)
+	case len(c.Salt) > maxName && (!there || len(c.Salt) > len(old.Salt)):
+		return kafka.Errorf(kafka.UnacceptableCredential, "the salt of user %.64q has %d bytes: %d is the most", string(c.User), len(c.Salt), maxName)
+	}
+	return nil
+}
+
+func (ScramCredentialRemoved) checkSize(*Image) error { return nil }
 
 // scramKey names a credential: a user may have one of each mechanism.
 type scramKey struct {

@@ -1,0 +1,68 @@
+package metadata
+
+import "kaasd/internal/kafka"
+
+// Whoever has the right to make SCRAM credentials or ACLs could make any number of
+// them, and all are in memory. So all entries of a sort take maxHeld at most: each
+// counts the bytes of its names and salt and aroundEntry, which is more than its
+// structs and its places in maps and index come to. Quotas have a bound of the same
+// kind where they are judged.
+const (
+	maxHeld     = 16 << 20
+	aroundEntry = 512
+	// maxName is the longest name in an entry, and the longest salt, in bytes.
+	maxName = 4096
+)
+
+// entries are a sort of entries that has a bound of its own.
+type entries int
+
+const (
+	scramEntries entries = iota
+	aclEntries
+	sorts
+)
+
+// full is what a client is told who wants more.
+var full = [sorts]string{
+	scramEntries: "all SCRAM credentials set through the API would take more than %d bytes (%d each, and the user's name and the salt): remove some, or put users into the credentials file",
+	aclEntries:   "all ACLs would take more than %d bytes (%d each, and the names in it): delete some, or let one with a prefix or * stand for many",
+}
+
+// entryChange is a change of one entry that counts.
+type entryChange interface {
+	// adds is how many bytes more the entries of the sort take with the change;
+	// below zero where they take less.
+	adds(m *Image) (sort entries, bytes int)
+	// checkSize says what is too long in an entry that is not there yet.
+	checkSize(m *Image) error
+}
+
+// checkRoom says why there is no room for changes together: never where they add
+// nothing, as what replaces and what deletes, however much is there already.
+func (m *Image) checkRoom(changes []Change) error {
+	var more [sorts]int
+	for _, c := range changes {
+		e, counts := c.(entryChange)
+		if !counts {
+			continue
+		}
+		if err := e.checkSize(m); err != nil {
+			return err
+		}
+		sort, bytes := e.adds(m)
+		more[sort] += bytes
+	}
+	for sort, bytes := range more {
+		if bytes > 0 && m.held[sort]+bytes > maxHeld {
+			return kafka.Errorf(kafka.PolicyViolation, full[sort], maxHeld, aroundEntry)
+		}
+	}
+	return nil
+}
+
+// hold counts what a change adds. It comes before the change is made.
+func (d *Draft) hold(c entryChange) {
+	sort, bytes := c.adds(&d.Image)
+	d.held[sort] += bytes
+}
