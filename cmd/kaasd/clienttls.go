@@ -16,7 +16,11 @@ func clientTLS(file, ca string, properties map[string]string) (*tls.Config, erro
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
 	var err error
 	if path := orElse(ca, properties["ssl.truststore.location"]); path != "" {
-		config, err = trustOnly(path)
+		flag := "--tls-ca"
+		if ca == "" {
+			flag = file + ": ssl.truststore.location"
+		}
+		config, err = trustOnly(flag, path)
 	} else if pem := properties["ssl.truststore.certificates"]; pem != "" {
 		config.RootCAs, err = pool(file+": ssl.truststore.certificates", []byte(pem))
 	}
@@ -38,13 +42,14 @@ func clientTLS(file, ca string, properties map[string]string) (*tls.Config, erro
 	return config, nil
 }
 
-// trustOnly trusts what the authorities of a PEM file have signed.
-func trustOnly(path string) (*tls.Config, error) {
+// trustOnly trusts what the authorities of a PEM file have signed, which the flag or
+// property names.
+func trustOnly(flag, path string) (*tls.Config, error) {
 	pem, err := os.ReadFile(path)
 	if err != nil {
-		return nil, exitWith(exitInput, "%s: %w", path, pathCause(err))
+		return nil, exitWith(exitInput, "%s: %s: %w", flag, path, pathCause(err))
 	}
-	roots, err := pool(path, pem)
+	roots, err := pool(flag+": "+path, pem)
 	return &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: roots}, err
 }
 
@@ -63,7 +68,7 @@ func showCertificate(config *tls.Config, file string, properties map[string]stri
 	if path := properties["ssl.keystore.location"]; path != "" {
 		both, err := os.ReadFile(path)
 		if err != nil {
-			return exitWith(exitInput, "%s: %w", path, pathCause(err))
+			return exitWith(exitInput, "%s: ssl.keystore.location: %s: %w", file, path, pathCause(err))
 		}
 		where, cert, key = path, both, both
 	}

@@ -46,7 +46,7 @@ func (f *pageFlag) open(a *app) (*pages, error) {
 	case f.user != "" && f.passwordFile == "":
 		return nil, usagef("--http-user needs --http-password-file")
 	case f.user != "":
-		if p.password, err = readPassword(f.passwordFile); err != nil {
+		if p.password, err = readPassword("--http-password-file", f.passwordFile); err != nil {
 			return nil, err
 		}
 	}
@@ -60,7 +60,7 @@ func (f *pageFlag) open(a *app) (*pages, error) {
 		return nil, err
 	}
 	if f.ca != "" {
-		if trust, err = trustOnly(f.ca); err != nil {
+		if trust, err = trustOnly("--http-ca", f.ca); err != nil {
 			return nil, err
 		}
 	}
@@ -72,13 +72,24 @@ func (f *pageFlag) open(a *app) (*pages, error) {
 // machine.
 func checkURL(text string) (string, error) {
 	u, err := url.Parse(text)
+	bad := err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https"
 	switch {
-	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
-		return "", usagef("--http: that is not a URL (http://localhost:9404)")
+	case bad && strings.Contains(text, "@"): // what stands before it may be a password
+		return "", usagef("--http: the value is not a URL (http://localhost:9404)")
+	case bad:
+		return "", usagef("--http: %q is not a URL (%s)", text, likelyURL(text))
 	case u.User != nil:
 		return "", usagef("--http: others on this machine can read a password there (--http-user and --http-password-file)")
 	}
 	return strings.TrimSuffix(text, "/"), nil
+}
+
+// likelyURL is the URL that was meant, or one that shows the form.
+func likelyURL(text string) string {
+	if host, port, err := net.SplitHostPort(text); err == nil && host != "" && !strings.Contains(port, "/") {
+		return "http://" + text
+	}
+	return "http://localhost:9404"
 }
 
 // own is where a broker with this machine's settings has its pages. Over TLS it is
@@ -126,7 +137,7 @@ func (p *pages) get(ctx context.Context, path string, limit time.Duration) (answ
 	target := p.base + path
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, target, nil)
 	if err != nil {
-		return answer{}, usagef("--http: that is not a URL")
+		return answer{}, usagef("--http: %q is not a URL", p.base)
 	}
 	if p.user != "" {
 		request.SetBasicAuth(p.user, p.password)

@@ -322,18 +322,19 @@ func (f *clientFlags) password() (string, error) {
 	if f.saslPasswordFile == "" {
 		return "", usagef("--sasl-user needs --sasl-password-file")
 	}
-	return readPassword(f.saslPasswordFile)
+	return readPassword("--sasl-password-file", f.saslPasswordFile)
 }
 
-// readPassword is the content of a file without the line end that editors add.
-func readPassword(path string) (string, error) {
+// readPassword is the content of a file, which the flag names, without the line end
+// that editors add.
+func readPassword(flag, path string) (string, error) {
 	raw, err := os.ReadFile(path)
 	if err != nil {
-		return "", exitWith(exitInput, "%s: %w", path, pathCause(err))
+		return "", exitWith(exitInput, "%s: %s: %w", flag, path, pathCause(err))
 	}
 	password := strings.TrimRight(string(raw), "\r\n")
 	if password == "" {
-		return "", exitWith(exitInput, "%s: is empty", path)
+		return "", exitWith(exitInput, "%s: %s: is empty", flag, path)
 	}
 	return password, nil
 }

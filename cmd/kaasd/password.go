@@ -32,7 +32,7 @@ func (f *passwordFlags) read(a *app, user string) (password, generated string, e
 		password = credstore.NewPassword()
 		return password, password, nil
 	case f.stdin:
-		password, err = passwordFrom(a.in)
+		password, err = a.passwordFromStdin()
 		return password, "", err
 	case isTerminal(a.in):
 		password, err = a.askPassword(user)
@@ -44,6 +44,33 @@ func (f *passwordFlags) read(a *app, user string) (password, generated string, e
 // maxPassword is far above any sensible password: more is another file.
 const maxPassword = 4 << 10
 
+// byteOrderMark is what some editors and shells write before a text in UTF-8.
+const byteOrderMark = "\ufeff"
+
+// passwordFromStdin leaves out the mark before the text: nobody types it at a log-in.
+func (a *app) passwordFromStdin() (string, error) {
+	password, err := passwordFrom(a.in)
+	if rest, marked := strings.CutPrefix(password, byteOrderMark); err == nil && marked {
+		a.note("the byte order mark before the password on stdin is left out")
+		password = rest
+	}
+	if err == nil {
+		err = checkPassword("the password on stdin", password)
+	}
+	return password, err
+}
+
+// checkPassword refuses one that no client could log in with.
+func checkPassword(what, password string) error {
+	switch {
+	case password == "":
+		return usagef("%s is empty (is the variable it comes from set? --generate makes one up)", what)
+	case strings.ContainsRune(password, 0):
+		return usagef("%s holds a zero byte, which PLAIN cannot carry (is it UTF-16? UTF-8 is expected)", what)
+	}
+	return nil
+}
+
 // passwordFrom reads all of r, without the line end that echo adds.
 func passwordFrom(r io.Reader) (string, error) {
 	raw, err := io.ReadAll(io.LimitReader(r, maxPassword+1))
@@ -53,18 +80,14 @@ func passwordFrom(r io.Reader) (string, error) {
 	if len(raw) > maxPassword {
 		return "", usagef("the password on stdin is longer than %d bytes", maxPassword)
 	}
-	password := strings.TrimSuffix(strings.TrimSuffix(string(raw), "\n"), "\r")
-	if password == "" {
-		return "", usagef("the password on stdin is empty (is the variable it comes from set? --generate makes one up)")
-	}
-	return password, nil
+	return strings.TrimSuffix(strings.TrimSuffix(string(raw), "\n"), "\r"), nil
 }
 
 // askPassword asks twice, without an echo.
 func (a *app) askPassword(user string) (string, error) {
 	var typed [2]string
 	for i, question := range []string{"password for " + user + ": ", "once more: "} {
-		fmt.Fprint(a.err, question)
+		fmt.Fprint(a.err, printable(question))
 		raw, err := term.ReadPassword(int(a.in.(*os.File).Fd()))
 		fmt.Fprintln(a.err)
 		if err != nil {
@@ -78,5 +101,5 @@ func (a *app) askPassword(user string) (string, error) {
 	case typed[0] == "":
 		return "", usagef("the password is empty")
 	}
-	return typed[0], nil
+	return typed[0], checkPassword("the password", typed[0])
 }

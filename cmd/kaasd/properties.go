@@ -13,7 +13,7 @@ import (
 func readProperties(path string) (map[string]string, error) {
 	raw, err := os.ReadFile(path)
 	if err != nil {
-		return nil, exitWith(exitInput, "%s: %w", path, pathCause(err))
+		return nil, exitWith(exitInput, "--command-config: %s: %w", path, pathCause(err))
 	}
 	all := map[string]string{}
 	for _, line := range logicalLines(string(raw)) {

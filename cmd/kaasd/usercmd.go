@@ -51,6 +51,11 @@ func (f *userFlags) change(a *app, c *cobra.Command, name string, needed bool) (
 	if ch.Quotas, err = f.quotas(c); err != nil {
 		return ch, "", err
 	}
+	for _, flag := range []string{"tls-cn", "service-account"} {
+		if c.Flags().Changed(flag) && c.Flag(flag).Value.String() == "" {
+			return ch, "", usagef("--%s is empty (is the variable it comes from set?)", flag)
+		}
+	}
 	ch.TLSCN = f.tlsCN
 	if f.serviceAccount != "" {
 		namespace, account, ok := strings.Cut(f.serviceAccount, "/")
@@ -61,12 +66,37 @@ func (f *userFlags) change(a *app, c *cobra.Command, name string, needed bool) (
 	}
 	otherKind := f.tlsCN != "" || f.serviceAccount != ""
 	if f.password.given() || needed && !otherKind {
+		if err := checkLoginName(name); err != nil {
+			return ch, "", err
+		}
 		var password string
 		if password, generated, err = f.password.read(a, name); err == nil {
 			ch.Scram, err = f.keys(password)
 		}
 	}
 	return ch, generated, err
+}
+
+// The longest name that logs in: as in certificates, and in the first message of
+// SCRAM, where a comma and an equals sign are three bytes each. Of its 8 KiB half of
+// one is for the nonce and the rest.
+const (
+	maxLoginName   = 4096
+	maxEscapedName = 7680
+)
+
+// checkLoginName refuses a name with which nobody could log in.
+func checkLoginName(name string) error {
+	escaped := len(name) + 2*(strings.Count(name, ",")+strings.Count(name, "="))
+	switch {
+	case strings.ContainsRune(name, 0):
+		return usagef("the name %.64q holds a zero byte, which no log-in can carry", name)
+	case len(name) > maxLoginName:
+		return usagef("the name %.64q~ has %d bytes: %d is the most for a log-in", name, len(name), maxLoginName)
+	case escaped > maxEscapedName:
+		return usagef("the name %.64q~ takes %d bytes in a log-in, where commas and equals signs are three each: %d is the most", name, escaped, maxEscapedName)
+	}
+	return nil
 }
 
 // keys are what the file keeps of a password.
@@ -206,7 +236,7 @@ func (a *app) showEdit(add bool, name, path string, ch credstore.Change, generat
 	if a.json() {
 		return a.document(editedUser{name, action, path, ch.Quotas, generated})
 	}
-	a.printf("%s %s (%s) %s %s\n", action, printable(name), strings.Join(changeWords(ch), ", "), toward, path)
+	a.printf("%s %s (%s) %s %s\n", action, printable(name), printable(strings.Join(changeWords(ch), ", ")), toward, printable(path))
 	if generated != "" {
 		a.printf("password: %s\n", generated)
 	}

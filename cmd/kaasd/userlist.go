@@ -32,7 +32,7 @@ func newUserRemove(a *app) *cobra.Command {
 		if a.json() {
 			return a.document(editedUser{Username: args[0], Action: "removed", File: path})
 		}
-		a.printf("removed %s from %s\n", args[0], path)
+		a.printf("removed %s from %s\n", printable(args[0]), printable(path))
 		return nil
 	}}
 	fileFlag(c, &file)
@@ -48,7 +48,7 @@ func (a *app) confirm(yes bool, question string) error {
 	if !isTerminal(a.in) {
 		return usagef("%s (--yes is needed where nobody can be asked)", question)
 	}
-	fmt.Fprintf(a.err, "%s [y/N] ", question)
+	fmt.Fprintf(a.err, "%s [y/N] ", printable(question))
 	line, err := bufio.NewReader(a.in).ReadString('\n')
 	if answer := strings.ToLower(strings.TrimSpace(line)); err != nil || answer != "y" && answer != "yes" {
 		return exitWith(exitFailed, "nothing is changed")
