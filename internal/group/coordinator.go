@@ -234,6 +234,13 @@ func (c *Coordinator) Describe(name string) (d Description, ok bool) {
 	return g.describe(), g.state != Dead
 }
 
+// Count is how many groups there are.
+func (c *Coordinator) Count() int {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return len(c.groups)
+}
+
 // List tells all groups, in order of their names.
 func (c *Coordinator) List() []Listing {
 	var list []Listing

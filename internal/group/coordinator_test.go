@@ -303,3 +303,23 @@ func TestTogether(t *testing.T) {
 	}
 	all.Wait()
 }
+
+// TestPromisesLapse: an id that nobody comes back with is promised for half a minute,
+// whatever session its client has asked for, and keeps no room for longer.
+func TestPromisesLapse(t *testing.T) {
+	c := open(t, nil)
+	now := time.Now()
+	r := consumer("")
+	r.NeedsID, r.SessionTimeout = true, 30*time.Minute
+	if got := kafka.CodeOf(c.Join(now, "g", r).Value().Err); got != kafka.MemberIDRequired {
+		t.Fatal(got)
+	}
+	c.wake(now.Add(promiseTime - time.Second))
+	if c.members.kept.Load() == 0 || c.Count() != 1 {
+		t.Error("the promise is gone too soon")
+	}
+	c.wake(now.Add(promiseTime))
+	if kept := c.members.kept.Load(); kept != 0 || c.Count() != 0 {
+		t.Errorf("%d bytes of %d groups are kept", kept, c.Count())
+	}
+}

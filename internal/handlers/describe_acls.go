@@ -24,6 +24,10 @@ func (h *Handlers) describeAcls(c *call, req *message.DescribeAclsRequest) (*mes
 		return resp, nil
 	}
 	resp.ErrorMessage = new(string)
+	const described = 192 // bytes of memory for each, where it stands alone
+	if err := c.tellMuch(len(c.image.ACLs()) * described); err != nil {
+		return nil, err
+	}
 	for _, a := range c.image.ACLs() {
 		if filter.Matches(a) {
 			resp.Resources = withACL(resp.Resources, a)

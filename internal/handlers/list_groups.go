@@ -20,6 +20,10 @@ func (h *Handlers) listGroups(c *call, req *message.ListGroupsRequest) (*message
 	if !wanted(req.TypesFilter, groupType) {
 		return resp, nil
 	}
+	const listed = 128 // bytes of memory for each
+	if err := c.tellMuch(h.Groups.Count() * listed); err != nil {
+		return nil, err
+	}
 	all := c.may(kafka.OpDescribe, kafka.Cluster)
 	shown := map[group.State]bool{} // a filter may be long, and groups many: each state is looked for once
 	for _, g := range h.Groups.List() {
