@@ -16,6 +16,9 @@ import (
 
 // Append writes one batch at the log's end.
 func (l *Log) Append(b record.Batch, now time.Time) (storage.Appended, error) {
+	if l.store.files.crowded() && !l.isOpen() {
+		l.store.relieve()
+	}
 	l.mu.Lock()
 	grown := int64(0)
 	a, err := l.append(b, now, &grown)

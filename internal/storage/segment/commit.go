@@ -2,9 +2,12 @@ package segment
 
 import (
 	"context"
+	"errors"
 	"sync"
+	"time"
 
 	"kaasd/internal/storage"
+	"kaasd/internal/storage/vfs"
 )
 
 // committer syncs one log for all who wait: while a sync runs, those who come
@@ -77,9 +80,11 @@ func (c *committer) work(l *Log) {
 	}
 }
 
-// Wait returns when everything below offset is committed.
+// Wait returns when everything below offset is committed. For want of descriptors
+// it waits for some; the owner of a strict log, who could not go on after an error,
+// until the stop.
 func (l *Log) Wait(ctx context.Context, offset int64) error {
-	for l.hw.Load() < offset {
+	for tries := 0; l.hw.Load() < offset; tries++ {
 		if f := l.failed.Load(); f != nil {
 			return f.err
 		}
@@ -89,6 +94,10 @@ func (l *Log) Wait(ctx context.Context, offset int64) error {
 		r := l.commit.join(l, offset)
 		select {
 		case <-r.done:
+			if errors.Is(r.err, vfs.ErrDescriptors) && (tries < shortTries || l.cfg.Load().Strict) {
+				l.pause(ctx)
+				continue
+			}
 			if r.err != nil {
 				return r.err
 			}
@@ -102,4 +111,15 @@ func (l *Log) Wait(ctx context.Context, offset int64) error {
 		}
 	}
 	return nil
+}
+
+// pause is what lies between two tries for want of descriptors.
+func (l *Log) pause(ctx context.Context) {
+	rest := time.NewTimer(shortPause)
+	defer rest.Stop()
+	select {
+	case <-rest.C:
+	case <-l.store.stopped:
+	case <-ctx.Done():
+	}
 }

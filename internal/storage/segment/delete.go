@@ -3,12 +3,15 @@ package segment
 import (
 	"crypto/rand"
 	"encoding/hex"
+	"errors"
 	"path"
 	"strings"
+	"time"
 
 	"go.uber.org/zap"
 
 	"kaasd/internal/kafka"
+	"kaasd/internal/storage/vfs"
 )
 
 // A folder that was deleted waits under this name for its files to be
@@ -75,6 +78,15 @@ func deletedName(tp kafka.TopicPartition) string {
 func (s *Store) trash(dir string) {
 	defer s.ended()
 	names, err := s.o.FS.ReadDir(dir)
+	for errors.Is(err, vfs.ErrDescriptors) {
+		s.tellShort(err)
+		select {
+		case <-time.After(time.Second):
+		case <-s.stopped:
+			return
+		}
+		names, err = s.o.FS.ReadDir(dir)
+	}
 	for _, name := range names {
 		if s.isClosing() {
 			return

@@ -63,6 +63,15 @@
 // the epochs after it. A folder that was started more than once a minute on
 // average, from the backup to its loss, is ahead of that.
 //
+// # Descriptors
+//
+// A file that could not be opened for want of a descriptor has lost nothing: the
+// call is refused with an error that clients try again, and a sync is put off; no
+// log goes out of service. Idle files are closed first. Files that must be synced
+// before they may be closed are as many as logs that are written to between two
+// passes of the flush: where they take half of the descriptors, whoever opens one
+// more first syncs and closes another.
+//
 // # Locks
 //
 //	Log.flushing   held over a sync, by the one who syncs

@@ -1,6 +1,7 @@
 package segment
 
 import (
+	"errors"
 	"fmt"
 	"path"
 	"slices"
@@ -90,6 +91,9 @@ func (r *recovery) readEpochs() error {
 	raw, err := vfs.ReadFile(r.fs, path.Join(r.dir, epochFile), smallFile)
 	if err == nil {
 		r.epochs, err = decodeEpochs(raw)
+	}
+	if errors.Is(err, vfs.ErrDescriptors) {
+		return err
 	}
 	if err != nil && !missing(err) {
 		r.l.logger().Warn("the epochs are read from the batches anew", zap.Error(err))

@@ -1,6 +1,7 @@
 package segment
 
 import (
+	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -9,6 +10,7 @@ import (
 
 	"kaasd/internal/kafka"
 	"kaasd/internal/storage"
+	"kaasd/internal/storage/vfs"
 )
 
 // Log is one partition's log. A log that was not used since the start is only
@@ -110,7 +112,11 @@ func (l *Log) readyLocked() error {
 func (l *Log) settle() error {
 	if l.cfg.Load().Flush == storage.FlushAlways && l.recovery < l.end.Load() {
 		j := l.takeJob(true)
-		if err := l.run(j); err != nil {
+		err := l.run(j)
+		if transient(err) {
+			return l.later(j, err)
+		}
+		if err != nil {
 			return l.breakDown("sync", err)
 		}
 		l.finish(j)
@@ -128,6 +134,10 @@ func (l *Log) settle() error {
 // while it stays the same. It needs mu.
 func (l *Log) report(what string, err error) error {
 	l.store.metrics.errors.WithLabelValues(what).Inc()
+	if errors.Is(err, vfs.ErrDescriptors) {
+		l.store.tellShort(err)
+		return kafka.Hide(kafka.KafkaStorageError, err)
+	}
 	if text := what + err.Error(); text != l.complain {
 		l.complain = text
 		l.logger().Error(what+" partition", zap.Error(err))

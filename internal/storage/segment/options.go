@@ -3,6 +3,7 @@ package segment
 import (
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"kaasd/internal/storage/vfs"
@@ -23,7 +24,8 @@ type Options struct {
 	CheckpointInterval time.Duration // log.flush.offset.checkpoint.interval.ms
 	RetentionInterval  time.Duration // log.retention.check.interval.ms
 	ProducerExpiry     time.Duration // producer.id.expiration.ms
-	MaxOpenSegments    int           // log.max.open.segments: files kept open
+	MaxOpenSegments    int           // log.max.open.segments: files kept open, idle ones
+	MostOpenSegments   int           // with so many open, what opens another waits for the sync of one; 0: no bound
 	IndexCacheBytes    int64         // log.index.cache.bytes: of sealed segments
 	ColdThreads        int           // fetch.cold.threads: reads of old segments at once
 
@@ -54,11 +56,22 @@ func DefaultOptions() Options {
 		CheckpointInterval: time.Minute,
 		RetentionInterval:  5 * time.Minute,
 		ProducerExpiry:     24 * time.Hour,
-		MaxOpenSegments:    4096,
+		MaxOpenSegments:    openSegmentsOf(vfs.Descriptors()),
+		MostOpenSegments:   int(min(vfs.Descriptors()/2, math.MaxInt32)),
 		IndexCacheBytes:    32 << 20,
 		ColdThreads:        32,
 		StrictTopics:       []string{"__kaasd_metadata"},
 	}
+}
+
+// openSegmentsOf is how many files are kept open with so many descriptors (0: not
+// known): what connections leave, but for the sockets of those that are refused.
+func openSegmentsOf(descriptors uint64) int {
+	const least, most = 16, 4096
+	if descriptors == 0 {
+		return most
+	}
+	return int(min(max(descriptors/16*3, least), most))
 }
 
 // Validate reports everything that is wrong.

@@ -80,15 +80,20 @@ func (l *Log) drop(offset int64) {
 	for n < len(list)-1 && list[n].next.Load() <= min(offset, l.hw.Load()) {
 		n++
 	}
-	if n > 0 {
-		l.setSegments(list[n:])
-		l.begins(list[n].base)
-	}
 	l.mu.Unlock()
 	if n == 0 {
 		return
 	}
 	err := l.store.o.FS.SyncDir(l.dir())
+	if errors.Is(err, vfs.ErrDescriptors) { // the next pass finds the same segments
+		l.store.metrics.errors.WithLabelValues("retain").Inc()
+		l.store.tellShort(err)
+		return
+	}
+	l.mu.Lock()
+	l.setSegments(l.segments()[n:]) // only who holds flushing takes from its beginning
+	l.begins(list[n].base)
+	l.mu.Unlock()
 	for _, seg := range list[:n] {
 		seg.kill()
 		l.store.indexes.drop(seg)

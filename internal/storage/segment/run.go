@@ -69,6 +69,7 @@ func (s *Store) flush() {
 		})
 	}
 	g.Wait()
+	s.files.trim()
 }
 
 // retain looks for what is too old or too much.
@@ -83,7 +84,12 @@ func (s *Store) retain(now time.Time) {
 }
 
 func (s *Store) tryCheckpoint() {
-	if err := s.checkpoint(); err != nil {
+	err := s.checkpoint()
+	if errors.Is(err, vfs.ErrDescriptors) {
+		s.tellShort(err)
+		return
+	}
+	if err != nil {
 		s.log.Warn("write the checkpoint: the next start has more to check", zap.Error(err))
 	}
 }

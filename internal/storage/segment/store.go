@@ -43,10 +43,12 @@ type Store struct {
 	disk    *disk
 	syncs   chan struct{} // bounds syncs at once
 	cold    chan struct{} // bounds reads of old segments at once
+	relief  chan struct{} // bounds syncs that set descriptors free
 	stale   chan struct{} // the checkpoint is out of date
 
 	broken  atomic.Pointer[failure] // the first promise broken
-	stopped chan struct{}           // closed when nothing is served any more
+	short   shortage
+	stopped chan struct{} // closed when nothing is served any more
 
 	mu      sync.Mutex
 	logs    map[kafka.TopicPartition]*Log
@@ -89,14 +91,18 @@ func Open(o Options, log *zap.Logger, reg prometheus.Registerer) (*Store, error)
 }
 
 func newStore(o Options, log *zap.Logger) *Store {
+	open := &files{max: o.MaxOpenSegments, most: o.MostOpenSegments}
+	o.FS = thrifty{o.FS, open}
+	open.fs = o.FS
 	return &Store{
 		o:       o,
 		log:     log.Named("storage"),
-		files:   &files{fs: o.FS, max: o.MaxOpenSegments},
+		files:   open,
 		indexes: newIndexCache(o.IndexCacheBytes),
 		disk:    &disk{fs: o.FS, dir: o.Dir, reserve: o.DiskReserve},
 		syncs:   make(chan struct{}, o.FlushThreads),
 		cold:    make(chan struct{}, o.ColdThreads),
+		relief:  make(chan struct{}, max(o.FlushThreads/4, 1)),
 		stale:   make(chan struct{}, 1),
 		stopped: make(chan struct{}),
 		logs:    map[kafka.TopicPartition]*Log{},
@@ -412,6 +418,18 @@ func (s *Store) note(l *Log) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.dirty[l] = struct{}{}
+}
+
+// dirtyOne takes one of those that grew; nil: there is none.
+func (s *Store) dirtyOne() *Log {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for l := range s.dirty {
+		l.noted.Store(false)
+		delete(s.dirty, l)
+		return l
+	}
+	return nil
 }
 
 // outdated asks for a checkpoint soon.

@@ -26,7 +26,8 @@ func (j job) empty() bool {
 }
 
 // sync makes the log durable as of now; without the active segment only what
-// was sealed. A failure is final for the log (promise 7).
+// was sealed. A failure is final for the log (promise 7), but for want of room or
+// descriptors: then nothing is lost.
 func (l *Log) sync(active bool) error {
 	l.flushing.Lock()
 	defer l.flushing.Unlock()
@@ -45,7 +46,9 @@ func (l *Log) sync(active bool) error {
 	if f := l.failed.Load(); f != nil { // deleted meanwhile: the files are gone
 		return f.err
 	}
-	if errors.Is(err, vfs.ErrFull) {
+	if transient(err) {
+		l.mu.Lock()
+		defer l.mu.Unlock()
 		return l.later(j, err)
 	}
 	if err != nil {
@@ -58,13 +61,15 @@ func (l *Log) sync(active bool) error {
 	return nil
 }
 
-// later gives back a job for which the disk has no room. No byte of a batch is
-// concerned: those were written, and a sync that fails tells another error.
+// later gives back a job for which there is no room, or no descriptor. No byte of
+// a batch is concerned: those were written, and a sync that fails tells another
+// error. It needs mu.
 func (l *Log) later(j job, err error) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	l.names, l.homeless, l.unsaved = l.names || j.names, l.homeless || j.homeless, l.unsaved || j.epochs != nil
 	l.store.note(l)
+	if errors.Is(err, vfs.ErrDescriptors) {
+		return l.report("sync", err)
+	}
 	return l.refuse(err)
 }
 

@@ -7,7 +7,8 @@ import (
 )
 
 // FS is what the logs need of a file system. All methods may be called
-// together.
+// together. Those that open something are ErrDescriptors where there is no
+// descriptor for it.
 type FS interface {
 	// Open opens a file that exists, to read.
 	Open(name string) (File, error)

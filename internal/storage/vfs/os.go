@@ -3,6 +3,7 @@ package vfs
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"slices"
@@ -24,7 +25,7 @@ func OS() FS { return osFS{} }
 func (osFS) Open(name string) (File, error) {
 	f, err := os.Open(name)
 	if err != nil {
-		return nil, err
+		return nil, scarce(err)
 	}
 	return osFile{f}, nil
 }
@@ -32,9 +33,27 @@ func (osFS) Open(name string) (File, error) {
 func (osFS) OpenWrite(name string) (File, error) {
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, fileMode)
 	if err != nil {
-		return nil, full(err)
+		return nil, scarce(full(err))
 	}
 	return osFile{f}, nil
+}
+
+// scarce makes a lack of descriptors known as ErrDescriptors. It is for errors of
+// opening: those of writing and syncing may have lost something.
+func scarce(err error) error {
+	if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) || errors.Is(err, syscall.ENOMEM) {
+		return fmt.Errorf("%w: %w", ErrDescriptors, err)
+	}
+	return err
+}
+
+// Descriptors is how many descriptors this process may have open; 0: unknown.
+func Descriptors() uint64 {
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
+		return 0
+	}
+	return uint64(limit.Cur)
 }
 
 // full makes a lack of room known as ErrFull.
@@ -48,7 +67,7 @@ func full(err error) error {
 func (osFS) ReadDir(name string) ([]string, error) {
 	d, err := os.Open(name)
 	if err != nil {
-		return nil, err
+		return nil, scarce(err)
 	}
 	defer d.Close()
 	names, err := d.Readdirnames(-1)
@@ -71,7 +90,7 @@ func (osFS) MkdirAll(name string) error   { return full(os.MkdirAll(name, dirMod
 func (osFS) SyncDir(name string) error {
 	d, err := os.Open(name)
 	if err != nil {
-		return err
+		return scarce(err)
 	}
 	err = d.Sync()
 	if errors.Is(err, syscall.EINVAL) { // some network file systems can not
