@@ -31,6 +31,8 @@ func (f lockFile) check(key string, n *yaml.Node, as reflect.Type) error {
 		return f.check(key, n.Alias, as)
 	case n.ShortTag() == "!!null" && as == users:
 		return f.fault(n, key, noUser)
+	case n.ShortTag() == "!!null" && key == "client_allowed_sans: ":
+		return f.fault(n, key, "no name is in it, and every name would do: add one, or remove the key")
 	case n.ShortTag() == "!!null":
 		return nil
 	case as.Kind() != reflect.Struct:

@@ -324,6 +324,7 @@ func TestGateFilesThatAreRefused(t *testing.T) {
 		{"users without one", "# users\nbasic_auth_users:\n", "web.yml:2: basic_auth_users: no user is in it, and nobody would be asked for a password: add one (htpasswd -nBC 10 NAME), or remove the key"},
 		{"users in braces", "basic_auth_users: {}\n", "web.yml:1: basic_auth_users: no user is in it"},
 		{"users of an alias", "http_server_config: {headers: &none {}}\nbasic_auth_users: *none\n", "web.yml:1: basic_auth_users: no user is in it"},
+		{"names without one", "tls_server_config:\n  client_allowed_sans:\n", "web.yml:2: client_allowed_sans: no name is in it, and every name would do: add one, or remove the key"},
 		{"a tab", "basic_auth_users:\n\tprom: hunter2\n", "web.yml:2: the line begins with a tab (YAML takes spaces alone)"},
 		{"a tab behind spaces", "tls_server_config:\n  cert_file: a\n \tkey_file: b\n", "web.yml:3: the line begins with a tab (YAML takes spaces alone)"},
 		{"no key", "tls_server_config:\n  cert_file: /dev/null\n", "not a regular file"},
