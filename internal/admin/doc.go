@@ -14,9 +14,10 @@
 //
 // Everybody who can reach the pages may read them, unless a Gate stands before them:
 // TLS and passwords from a file in the format that Prometheus' exporters share, read
-// into the types of their library. What is a good certificate is judged as for listeners. Passwords are compared by bcrypt, one at a time, and whoever
-// fails too often is held back; the pages of probes need none. A reload lets nobody
-// in whom the file kept out, and a start from a file that keeps nobody out warns.
+// into the types of their library. What is a good certificate is judged as for
+// listeners. Passwords are compared by bcrypt, one at a time, and whoever fails too
+// often is held back; the pages of probes need none. A reload lets nobody in whom the
+// file kept out, and a start from a file that keeps nobody out warns.
 // Every answer of ours has strict headers, and what other sites' pages send is refused.
 // What net/http does not take for a request it refuses itself, without those headers:
 // 400, 417, 431, 501, 505, and plain HTTP on a TLS port.
