@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math"
 	"os"
 	"strings"
 	"testing"
@@ -210,8 +209,8 @@ func TestQuotasOfAHugeRequest(t *testing.T) {
 	admin := dial(t, b.Plain)
 	var entries []message.AlterClientQuotasEntry
 	size := func() int { return len(admin.frame(1, &message.AlterClientQuotasRequest{Entries: entries})) - 4 }
-	const name = math.MaxInt16
-	for i := range limit/name - 1 {
+	const name = 4096
+	for i := range limit / (name + 100) {
 		odd := make([]byte, name)
 		for j := range odd {
 			odd[j] = byte(i * j)
@@ -219,8 +218,10 @@ func TestQuotasOfAHugeRequest(t *testing.T) {
 		odd[0], odd[1] = byte(i), byte(i>>8)
 		entries = append(entries, message.AlterClientQuotasEntry{Entity: entityOf(named(kafka.EntityUser, string(odd))), Ops: ops(set(kafka.ProducerByteRate, float64(i+1)))})
 	}
-	rest := limit - size()
-	entries = append(entries, entry(strings.Repeat("r", rest-100), set(kafka.ProducerByteRate, 1)))
+	for rest := limit - size(); rest > 200; rest = limit - size() {
+		last := fmt.Sprint(rest, strings.Repeat("r", min(rest, name)))
+		entries = append(entries, entry(last[:min(rest-100, name)], set(kafka.ProducerByteRate, 1)))
+	}
 	if got := size(); got > limit || got < limit-100 {
 		t.Fatalf("the request has %d bytes", got)
 	}
@@ -238,7 +239,7 @@ func TestQuotasOfAHugeRequest(t *testing.T) {
 	if got := dial(t, b.Plain).everything(); !maps.EqualFunc(want, got, maps.Equal) {
 		t.Errorf("%d of %d entities are there after a restart", len(got), len(want))
 	}
-	entries[len(entries)-1] = entry(strings.Repeat("r", rest+100), set(kafka.ProducerByteRate, 1))
+	entries[len(entries)-1] = entry(strings.Repeat("r", 2*name), set(kafka.ProducerByteRate, 1))
 	larger := dial(t, b.Plain)
 	larger.raw(larger.frame(1, &message.AlterClientQuotasRequest{Entries: entries})[:1000]) // the size is enough
 	larger.mustEnd()

@@ -82,7 +82,9 @@ func (c ACLDeleted) adds(m *Image) (sort entries, bytes int) {
 }
 
 // bytes is what an ACL counts.
-func (f aclForm) bytes() int { return aroundEntry + len(f.Name) + len(f.Principal) + len(f.Host) }
+func (f aclForm) bytes() int {
+	return bounds[aclEntries].around + len(f.Name) + len(f.Principal) + len(f.Host)
+}
 
 func (c ACLCreated) checkSize(m *Image) error {
 	if m.HasACL(c.acl()) {

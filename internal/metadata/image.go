@@ -23,7 +23,7 @@ type Image struct {
 	byFolded    shards[string, *Topic] // '.' and '_' made equal
 	scrams      shards[scramKey, *kafka.ScramCredential]
 	acls        shards[kafka.ACL, struct{}]
-	quotas      shards[kafka.Entity, *Quota]
+	quotas      shards[kafka.Entity, *keptQuota]
 	aclsVersion int                          // counts changes of ACLs
 	scramChange int                          // counts changes of SCRAM credentials
 	held        [sorts]int                   // bytes that entries count, by sort (room.go)
@@ -45,7 +45,7 @@ func newImage(env *Options) *Image {
 	m := &Image{
 		env: env, byName: newShards[string, *Topic](hashName), byID: newShards[kafka.TopicID, *Topic](hashID),
 		byFolded: newShards[string, *Topic](hashName), scrams: newShards[scramKey, *kafka.ScramCredential](scramKey.hash),
-		acls: newShards[kafka.ACL, struct{}](hashACL), quotas: newShards[kafka.Entity, *Quota](hashEntity),
+		acls: newShards[kafka.ACL, struct{}](hashACL), quotas: newShards[kafka.Entity, *keptQuota](hashEntity),
 	}
 	m.resolve()
 	return m

@@ -8,6 +8,8 @@ import (
 	"maps"
 	"math"
 	"net/netip"
+	"slices"
+	"unique"
 
 	"kaasd/internal/kafka"
 )
@@ -30,11 +32,40 @@ type quotaPart struct {
 	Name    Name `json:"name,omitempty"`
 }
 
-// Quota is what an entity was given. Values is shared.
+// Quota is what an entity was given.
 type Quota struct {
 	Entity  kafka.Entity
 	Values  map[string]float64
 	Address netip.Addr // of an ip entity with a name, else invalid
+}
+
+// keptQuota is a Quota as an image keeps it, beside its entity. There may be tens
+// of thousands, and a map of one or two keys takes a quarter of a KiB: the values
+// are a list instead, and their keys strings that all of them share.
+type keptQuota struct {
+	values  []quotaValue
+	address netip.Addr
+}
+
+type quotaValue struct {
+	key   string
+	value float64
+}
+
+func keep(values map[string]float64, address netip.Addr) *keptQuota {
+	q := &keptQuota{values: make([]quotaValue, 0, len(values)), address: address}
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		q.values = append(q.values, quotaValue{unique.Make(key).Value(), values[key]})
+	}
+	return q
+}
+
+func (q *keptQuota) of(e kafka.Entity) Quota {
+	values := make(map[string]float64, len(q.values))
+	for _, v := range q.values {
+		values[v.key] = v.value
+	}
+	return Quota{Entity: e, Values: values, Address: q.address}
 }
 
 func (QuotaSet) kind() string { return "QuotaSet" }
@@ -77,7 +108,7 @@ func (c QuotaSet) apply(d *Draft) error {
 		d.quotas.remove(e)
 		return nil
 	}
-	d.quotas.put(e, &Quota{Entity: e, Values: c.Values, Address: c.Address})
+	d.quotas.put(e, keep(c.Values, c.Address))
 	return nil
 }
 
@@ -100,8 +131,8 @@ func checkQuotaEntity(e kafka.Entity) error {
 // Quotas are all quotas that were given over the Kafka API, in no order.
 func (m *Image) Quotas() iter.Seq[Quota] {
 	return func(yield func(Quota) bool) {
-		for _, q := range m.quotas.all() {
-			if !yield(*q) {
+		for e, q := range m.quotas.all() {
+			if !yield(q.of(e)) {
 				return
 			}
 		}

@@ -112,8 +112,8 @@ var anyChange = map[string]func(*rand.Rand, *Image) Change{
 
 // sameImage compares all that an image is, but for counts of changes.
 var sameImage = cmp.Options{
-	cmp.AllowUnexported(Image{}), cmpopts.IgnoreFields(Image{}, "env", "aclsVersion", "scramChange"), cmpopts.EquateEmpty(), cmpopts.EquateComparable(netip.Addr{}),
-	asMap[string, *Topic](), asMap[kafka.TopicID, *Topic](), asMap[scramKey, *kafka.ScramCredential](), asMap[kafka.ACL, struct{}](), asMap[kafka.Entity, *Quota](),
+	cmp.AllowUnexported(Image{}, keptQuota{}, quotaValue{}), cmpopts.IgnoreFields(Image{}, "env", "aclsVersion", "scramChange"), cmpopts.EquateEmpty(), cmpopts.EquateComparable(netip.Addr{}),
+	asMap[string, *Topic](), asMap[kafka.TopicID, *Topic](), asMap[scramKey, *kafka.ScramCredential](), asMap[kafka.ACL, struct{}](), asMap[kafka.Entity, *keptQuota](),
 	cmpopts.EquateComparable(scramKey{}),
 }
 

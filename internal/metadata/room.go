@@ -2,19 +2,12 @@ package metadata
 
 import "kaasd/internal/kafka"
 
-// Whoever has the right to make SCRAM credentials or ACLs could make any number of
-// them, and all are in memory. So all entries of a sort take maxHeld at most: each
-// counts the bytes of its names and salt and aroundEntry, which is more than its
-// structs and its places in maps and index come to. Quotas have a bound of the same
-// kind where they are judged.
-const (
-	maxHeld     = 16 << 20
-	aroundEntry = 512
-	// maxName is the longest name in an entry, and the longest salt, in bytes.
-	maxName = 4096
-)
+// maxName is the longest name in an entry, and the longest salt, in bytes.
+const maxName = 4096
 
-// entries are a sort of entries that has a bound of its own.
+// entries are a sort of entries that has a bound of its own. Whoever has the right
+// to make SCRAM credentials or ACLs could make any number of them, and all are in
+// memory. Quotas have a bound of the same kind where they are judged.
 type entries int
 
 const (
@@ -23,10 +16,15 @@ const (
 	sorts
 )
 
-// full is what a client is told who wants more.
-var full = [sorts]string{
-	scramEntries: "all SCRAM credentials set through the API would take more than %d bytes (%d each, and the user's name and the salt): remove some, or put users into the credentials file",
-	aclEntries:   "all ACLs would take more than %d bytes (%d each, and the names in it): delete some, or let one with a prefix or * stand for many",
+// bounds are how many bytes the entries of a sort may count together. Each counts
+// those of its names and salt, and around, which its structures and its places in
+// maps and the index of ACLs come to.
+var bounds = [sorts]struct {
+	most, around int
+	full         string // what a client is told who wants more
+}{
+	scramEntries: {16 << 20, 512, "all SCRAM credentials set through the API would take more than %d bytes (%d each, and the user's name and the salt): remove some, or put users into the credentials file"},
+	aclEntries:   {24 << 20, 768, "all ACLs would take more than %d bytes (%d each, and the names in it): delete some, or let one with a prefix or * stand for many"},
 }
 
 // entryChange is a change of one entry that counts.
@@ -54,8 +52,8 @@ func (m *Image) checkRoom(changes []Change) error {
 		more[sort] += bytes
 	}
 	for sort, bytes := range more {
-		if bytes > 0 && m.held[sort]+bytes > maxHeld {
-			return kafka.Errorf(kafka.PolicyViolation, full[sort], maxHeld, aroundEntry)
+		if b := bounds[sort]; bytes > 0 && m.held[sort]+bytes > b.most {
+			return kafka.Errorf(kafka.PolicyViolation, b.full, b.most, b.around)
 		}
 	}
 	return nil

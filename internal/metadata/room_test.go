@@ -8,11 +8,11 @@ import (
 	"kaasd/internal/kafka"
 )
 
-// many are entries with names of a length that together count more than maxHeld,
-// by sort.
+// many are entries of a sort with names of a length, that together count more than
+// its bound.
 func many(sort entries, length int) []Change {
 	var changes []Change
-	for i := range maxHeld/(aroundEntry+length) + 1 {
+	for i := range bounds[sort].most/(bounds[sort].around+length) + 1 {
 		name := fmt.Sprintf("%d%s", i, strings.Repeat("x", length))
 		if sort == aclEntries {
 			changes = append(changes, NewACLCreated(rule(name, "User:u", "*")))
@@ -43,11 +43,11 @@ func TestEntriesAreBounded(t *testing.T) {
 					made++
 					continue
 				}
-				if kafka.CodeOf(err) != kafka.PolicyViolation || !strings.Contains(kafka.MessageOf(err), name) || !strings.Contains(kafka.MessageOf(err), fmt.Sprint(maxHeld)) {
+				if kafka.CodeOf(err) != kafka.PolicyViolation || !strings.Contains(kafka.MessageOf(err), name) || !strings.Contains(kafka.MessageOf(err), fmt.Sprint(bounds[sort].most)) {
 					t.Fatalf("got %v, want 44 that names %s and the bound", err, name)
 				}
 			}
-			if least := maxHeld / (aroundEntry + 4000 + 20); made < least || made >= len(all) || len(d.changes) != made {
+			if least := bounds[sort].most / (bounds[sort].around + 4000 + 20); made < least || made >= len(all) || len(d.changes) != made {
 				t.Errorf("%d of %d were made, want %d or some more", made, len(all), least)
 			}
 			if err := d.Add(writersAnd(sort)...); err != nil {
@@ -68,7 +68,7 @@ func writersAnd(sort entries) []Change {
 // What belongs together is made together or not at all.
 func TestTogetherOrNotAtAll(t *testing.T) {
 	d := newImage(&Options{}).edit()
-	d.held[scramEntries] = maxHeld - aroundEntry - 10
+	d.held[scramEntries] = bounds[scramEntries].most - bounds[scramEntries].around - 10
 	err := d.Add(scramOf("u", kafka.ScramSHA256), scramOf("u", kafka.ScramSHA512))
 	if kafka.CodeOf(err) != kafka.PolicyViolation || d.HasScram("u") || len(d.changes) != 0 {
 		t.Errorf("two credentials where there is room for one: %v, some are there: %v", err, d.HasScram("u"))
@@ -86,8 +86,8 @@ func TestStartAboveTheBound(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := open(t, log).Image()
-	if got := len(m.ACLs()); got != len(acls) || m.held[aclEntries] <= maxHeld {
-		t.Errorf("%d ACLs of %d bytes are read back, want %d of more than %d", got, m.held[aclEntries], len(acls), maxHeld)
+	if got := len(m.ACLs()); got != len(acls) || m.held[aclEntries] <= bounds[aclEntries].most {
+		t.Errorf("%d ACLs of %d bytes are read back, want %d of more than %d", got, m.held[aclEntries], len(acls), bounds[aclEntries].most)
 	}
 }
 
@@ -102,7 +102,7 @@ func TestAboveTheBound(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	d.held = [sorts]int{scramEntries: maxHeld + 100, aclEntries: maxHeld + 100}
+	d.held = [sorts]int{scramEntries: bounds[scramEntries].most + 100, aclEntries: bounds[aclEntries].most + 100}
 	for _, step := range []struct {
 		name    string
 		code    kafka.Code
@@ -137,7 +137,7 @@ func TestHeldIsWhatIsThere(t *testing.T) {
 	log := &memoryLog{}
 	s := open(t, log)
 	commit(t, s, NewACLCreated(readers), NewACLCreated(readers), scramOf("u", kafka.ScramSHA256), scramOf("u", kafka.ScramSHA256))
-	want := [sorts]int{scramEntries: aroundEntry + len("u") + len("salt"), aclEntries: aroundEntry + len("a\xff") + len("User:u\xff") + len("*")}
+	want := [sorts]int{scramEntries: bounds[scramEntries].around + len("u") + len("salt"), aclEntries: bounds[aclEntries].around + len("a\xff") + len("User:u\xff") + len("*")}
 	if got := s.Image().held; got != want {
 		t.Errorf("held are %v, want %v", got, want)
 	}

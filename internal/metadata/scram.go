@@ -64,7 +64,7 @@ func (c ScramCredentialRemoved) apply(d *Draft) error {
 }
 
 func (c ScramCredentialSet) adds(m *Image) (sort entries, bytes int) {
-	return scramEntries, aroundEntry + len(c.User) + len(c.Salt) - m.scramBytes(scramKey{string(c.User), c.Mechanism})
+	return scramEntries, bounds[scramEntries].around + len(c.User) + len(c.Salt) - m.scramBytes(scramKey{string(c.User), c.Mechanism})
 }
 
 func (c ScramCredentialRemoved) adds(m *Image) (sort entries, bytes int) {
@@ -77,7 +77,7 @@ func (m *Image) scramBytes(key scramKey) int {
 	if !ok {
 		return 0
 	}
-	return aroundEntry + len(key.user) + len(c.Salt)
+	return bounds[scramEntries].around + len(key.user) + len(c.Salt)
 }
 
 func (c ScramCredentialSet) checkSize(m *Image) error {

@@ -14,6 +14,8 @@ type account struct {
 	series  series
 	index   int // in accounts.all
 	owner   kafka.Entity
+	// override is what the API has set for this very entity.
+	override packed
 }
 
 // accounts is the table of the entities that have a setting or a bucket.

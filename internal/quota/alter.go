@@ -32,13 +32,8 @@ type Result struct {
 	Old, New   Limits // in force before and after; nil when refused
 }
 
-const (
-	// maxChanges is how many values one request may change, as in Kafka.
-	maxChanges = 10_000
-	// maxNames is the most bytes that the names of all overrides may have
-	// together: they live in memory and in every answer that lists them.
-	maxNames = 16 << 20
-)
+// maxChanges is how many values one request may change, as in Kafka.
+const maxChanges = 10_000
 
 // change is an entry on its way through Alter.
 type change struct {
@@ -106,17 +101,16 @@ func (m *Model) gather(entries []Alteration) []*change {
 func (e *Enforcer) plan(changes []*change) {
 	e.mu.RLock()
 	defer e.mu.RUnlock()
-	total, names := 0, e.names
+	total, held := 0, 0
 	for _, c := range changes {
 		if c.result.Err != nil {
 			continue
 		}
 		e.merge(c)
 		total += c.touched
-		if more := e.adds(c); names+more > maxNames {
-			c.refuse(kafka.Errorf(kafka.PolicyViolation, "the names of all quotas set through the API would have more than %d bytes", maxNames))
-		} else {
-			names += more
+		more, err := e.admit(c, held)
+		if held += more; err != nil {
+			c.refuse(err)
 		}
 	}
 	if total > maxChanges {
@@ -129,13 +123,13 @@ func (e *Enforcer) plan(changes []*change) {
 // merge applies the operations to what is in force, or to what was set alone,
 // as the model says.
 func (e *Enforcer) merge(c *change) {
-	override, base := e.overrides[c.entity], e.base[c.entity]
+	base := e.base[c.entity]
 	c.result.Old = e.effective(c.entity)
-	from := override
 	if e.model.whole {
-		from = c.result.Old
+		c.next = maps.Clone(c.result.Old)
+	} else {
+		c.next = e.override(c.entity).limits()
 	}
-	c.next = maps.Clone(from)
 	if c.next == nil {
 		c.next = Limits{}
 	}
@@ -220,16 +214,6 @@ func (e *Enforcer) warnOnce() {
 func (c *change) setting() Setting {
 	return Setting{Entity: c.entity, Limits: c.next, Address: c.address}
 }
-
-// adds is the bytes of the name that a change brings along.
-func (e *Enforcer) adds(c *change) int {
-	if _, there := e.overrides[c.entity]; there || c.touched == 0 || len(c.next) == 0 {
-		return 0
-	}
-	return nameBytes(c.entity)
-}
-
-func nameBytes(e kafka.Entity) int { return len(e.User.Name) + len(e.ClientID.Name) + len(e.IP.Name) }
 
 // refuse gives up a change.
 func (c *change) refuse(err *kafka.Error) {

@@ -319,30 +319,6 @@ func TestAlterTooMuch(t *testing.T) {
 	}
 }
 
-// TestAlterNames: overrides cannot fill the memory with their names, and what is
-// removed makes room again.
-func TestAlterNames(t *testing.T) { inBothModels(t, testAlterNames) }
-
-func testAlterNames(t *testing.T, e *Enforcer) {
-	long := func(i int) []Component { return user(fmt.Sprint(i, strings.Repeat("x", 1<<20))) }
-	for i := range 15 {
-		alter(e, long(i), set("producer_byte_rate", 1))
-	}
-	over := e.Alter(context.Background(), time.Now(), []Alteration{{long(15), []Op{set("producer_byte_rate", 1)}}, {user("u"), []Op{set("producer_byte_rate", 1)}}}, false)
-	if code(over[0].Err) != kafka.PolicyViolation || over[1].Err != nil {
-		t.Errorf("got %v and %v, want 44 for the long name alone", over[0].Err, over[1].Err)
-	}
-	for _, step := range []Result{
-		alter(e, long(3), set("producer_byte_rate", 2)), // one that is there adds nothing
-		alter(e, long(3), remove("producer_byte_rate")),
-		alter(e, long(16), set("producer_byte_rate", 1)),
-	} {
-		if step.Err != nil {
-			t.Error(step.Err)
-		}
-	}
-}
-
 // TestConcurrentAlter: nothing is lost when twenty clients alter at once.
 func TestConcurrentAlter(t *testing.T) { inBothModels(t, testConcurrentAlter) }
 

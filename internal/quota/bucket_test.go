@@ -311,7 +311,7 @@ func TestSize(t *testing.T) {
 	if size := unsafe.Sizeof(bucket{}); size != 128 {
 		t.Errorf("a bucket has %d bytes, want two cache lines", size)
 	}
-	if size := unsafe.Sizeof(account{}); size > 176 {
+	if size := unsafe.Sizeof(account{}); size > 192 {
 		t.Errorf("an account has %d bytes without its buckets", size)
 	}
 }

@@ -159,13 +159,13 @@ func nameOf(e kafka.Entity, kind string) kafka.EntityName {
 
 // entities are all that have a setting.
 func (e *Enforcer) entities() []kafka.Entity {
-	all := make([]kafka.Entity, 0, len(e.base)+len(e.overrides))
+	all := make([]kafka.Entity, 0, len(e.base)+e.overridden)
 	for entity := range e.base {
 		all = append(all, entity)
 	}
-	for entity := range e.overrides {
-		if _, twice := e.base[entity]; !twice {
-			all = append(all, entity)
+	for _, a := range e.accounts.all {
+		if _, twice := e.base[a.owner]; len(a.override) > 0 && !twice {
+			all = append(all, a.owner)
 		}
 	}
 	return all

@@ -53,19 +53,19 @@ type Enforcer struct {
 	altering sync.Mutex // one alteration at a time, until it is durable; before mu
 	journal  Journal    // nil: nothing is kept. Guarded by altering
 
-	mu        sync.RWMutex
-	base      map[kafka.Entity]Limits
-	overrides map[kafka.Entity]Limits
-	addresses map[kafka.Entity]netip.Addr // of the ip entities in overrides
-	names     int                         // bytes of the names of overrides
-	accounts  *accounts
-	aliases   map[netip.Addr][]kafka.Entity // the ip entities that mean an address
-	settings  [maxLevels]int                // accounts with limits, by level
-	valued    [kinds]int                    // accounts with a limit of the kind
-	series    slots
-	swept     int // where the sweep goes on
-	applied   int // entries of AlterClientQuotas
-	rejected  int
+	mu         sync.RWMutex
+	base       map[kafka.Entity]Limits
+	addresses  map[kafka.Entity]netip.Addr // of the ip entities with overrides
+	held       int                         // what all overrides count (room.go)
+	overridden int                         // accounts with an override
+	accounts   *accounts
+	aliases    map[netip.Addr][]kafka.Entity // the ip entities that mean an address
+	settings   [maxLevels]int                // accounts with limits, by level
+	valued     [kinds]int                    // accounts with a limit of the kind
+	series     slots
+	swept      int // where the sweep goes on
+	applied    int // entries of AlterClientQuotas
+	rejected   int
 
 	working atomic.Bool // valued[Request] > 0
 }
@@ -79,7 +79,6 @@ func New(m Model, o Options, log *zap.Logger, reg prometheus.Registerer) *Enforc
 		clock:     clock{start: time.Now()},
 		lookup:    net.DefaultResolver.LookupNetIP,
 		base:      map[kafka.Entity]Limits{},
-		overrides: map[kafka.Entity]Limits{},
 		addresses: map[kafka.Entity]netip.Addr{},
 		accounts:  newAccounts(),
 		aliases:   map[netip.Addr][]kafka.Entity{},

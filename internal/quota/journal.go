@@ -24,8 +24,8 @@ type Journal interface {
 }
 
 // Restore puts the settings of an earlier run in force and has those to come
-// kept in the journal. It is called once, before clients are served. Limits are
-// not copied and must not be written to.
+// kept in the journal. It is called once, before clients are served. What
+// an earlier run has let in is put in force, however much it is.
 func (e *Enforcer) Restore(settings []Setting, j Journal) {
 	e.altering.Lock()
 	defer e.altering.Unlock()
@@ -47,15 +47,23 @@ func (e *Enforcer) Restore(settings []Setting, j Journal) {
 // put makes a setting the override of its entity. The caller holds mu and
 // applies it.
 func (e *Enforcer) put(s Setting) {
-	if _, there := e.overrides[s.Entity]; there {
-		e.names -= nameBytes(s.Entity)
-		delete(e.overrides, s.Entity)
+	a := e.accounts.get(s.Entity)
+	if a == nil {
+		a = e.accounts.open(s.Entity, e.model.levelOf(s.Entity))
 	}
+	e.countOverride(a, -1)
+	a.override = pack(s.Limits)
+	e.countOverride(a, +1)
 	if len(s.Limits) == 0 {
-		e.alias(s.Entity, netip.Addr{})
-		return
+		s.Address = netip.Addr{}
 	}
-	e.names += nameBytes(s.Entity)
-	e.overrides[s.Entity] = s.Limits
 	e.alias(s.Entity, s.Address)
+}
+
+// countOverride keeps the sums over all overrides, before and after one changes.
+func (e *Enforcer) countOverride(a *account, by int) {
+	if len(a.override) > 0 {
+		e.overridden += by
+		e.held += by * weigh(a.owner, len(a.override))
+	}
 }

@@ -214,8 +214,8 @@ func TestAgainstReference(t *testing.T) {
 		}
 		e.SetBase(nil)
 		sweepAll(e, time.Now().Add(2*time.Hour))
-		if n := len(e.accounts.all); n != 0 || e.accounts.named != 0 || e.accounts.pairs != 0 || e.names != 0 || e.settings != [maxLevels]int{} {
-			t.Fatalf("seed %d: %d accounts, %d named, %d pairs, %d bytes of names, %v are left over", seed, n, e.accounts.named, e.accounts.pairs, e.names, e.settings)
+		if n := len(e.accounts.all); n != 0 || e.accounts.named != 0 || e.accounts.pairs != 0 || e.held != 0 || e.settings != [maxLevels]int{} {
+			t.Fatalf("seed %d: %d accounts, %d named, %d pairs, %d bytes of overrides, %v are left over", seed, n, e.accounts.named, e.accounts.pairs, e.held, e.settings)
 		}
 	}
 }

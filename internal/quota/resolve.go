@@ -93,7 +93,7 @@ func (e *Enforcer) resolveAddress(k *key, address netip.Addr) Resolution {
 // yet, else as what the limit hides. It says whether it is the limit.
 func (e *Enforcer) tell(r *Resolution, k *key, entity kafka.Entity) (decides bool) {
 	level := e.model.levelName(e.model.levelOf(entity))
-	if v, ok := e.effective(entity)[k.name]; ok {
+	if v, ok := e.value(entity, k); ok {
 		source := e.source(entity, k)
 		if decides = r.Limit == nil; decides {
 			r.Limit, r.Level, r.Source = &v, level, source

@@ -18,7 +18,26 @@ const (
 // effective is what is in force for an entity: overrides before the base. The
 // caller holds mu and does not write into the answer.
 func (e *Enforcer) effective(entity kafka.Entity) Limits {
-	return e.model.combine(e.overrides[entity], e.base[entity])
+	return e.model.combine(e.override(entity).limits(), e.base[entity])
+}
+
+// override is what the API has set for an entity. The caller holds mu.
+func (e *Enforcer) override(entity kafka.Entity) packed {
+	if a := e.accounts.get(entity); a != nil {
+		return a.override
+	}
+	return nil
+}
+
+// value is that of one key in effective.
+func (e *Enforcer) value(entity kafka.Entity, k *key) (float64, bool) {
+	if override := e.override(entity); len(override) > 0 {
+		if v, there := override.get(k.name); there || e.model.whole {
+			return v, there
+		}
+	}
+	v, there := e.base[entity][k.name]
+	return v, there
 }
 
 // combine puts the override of an entity before its base: as a whole, so that a
@@ -37,8 +56,8 @@ func (m *Model) combine(override, base Limits) Limits {
 
 // source says where the value in force of a key comes from.
 func (e *Enforcer) source(entity kafka.Entity, k *key) string {
-	override := e.overrides[entity]
-	if _, there := override[k.name]; there || e.model.whole && len(override) > 0 {
+	override := e.override(entity)
+	if _, there := override.get(k.name); there || e.model.whole && len(override) > 0 {
 		return sourceOverride
 	}
 	return sourceBase

@@ -129,7 +129,7 @@ func (e *Enforcer) status(a *account, now time.Time) (EntityStatus, bool) {
 // buckets have by another. It says whether there is one.
 func (e *Enforcer) limitOf(q *QuotaStatus, a *account, k *key) bool {
 	by := a
-	if _, own := e.effective(a.owner)[k.name]; !own {
+	if _, own := e.value(a.owner, k); !own {
 		if a.buckets[k.kind] == nil {
 			return false
 		}
@@ -137,7 +137,7 @@ func (e *Enforcer) limitOf(q *QuotaStatus, a *account, k *key) bool {
 			return false
 		}
 	}
-	v := e.effective(by.owner)[k.name]
+	v, _ := e.value(by.owner, k)
 	q.Limit, q.Level, q.Source = &v, e.model.levelName(by.level), e.source(by.owner, k)
 	return true
 }

@@ -34,7 +34,7 @@ func (e *Enforcer) survey() *survey {
 	e.mu.RLock()
 	defer e.mu.RUnlock()
 	s := &survey{
-		base: float64(len(e.base)), overrides: float64(len(e.overrides)),
+		base: float64(len(e.base)), overrides: float64(e.overridden),
 		applied: e.applied, rejected: e.rejected,
 	}
 	for k := range s.kinds {
