@@ -58,6 +58,7 @@ func (b *Broker) openStorage() error {
 	}
 	b.folder = o.FS
 	o.FlushInterval, o.FlushThreads, o.DiskReserve = b.cfg.Storage.FlushInterval, b.cfg.Storage.FlushThreads, b.cfg.Storage.DiskReserve
+	o.Memory = b.cfg.MemoryLimit
 	o.StrictTopics = []string{metadata.LogPartition.Topic}
 	o.Recovering = func(r segment.Recovery) { b.recovery.Store(&r) }
 	store, err := segment.Open(o, b.log, b.reg)

@@ -207,17 +207,33 @@ func (l *Log) mustRoll(seg *segment, b record.Batch, now time.Time, cfg *storage
 
 // roll seals the active segment and begins the next one. It needs mu.
 func (l *Log) roll(now time.Time) (*segment, error) {
-	seg, idx, snapshot := l.last(), l.active, l.producers.encode()
+	seg, idx := l.last(), l.active
 	next, err := l.begin(l.end.Load(), now)
 	if err != nil {
 		return nil, err
 	}
-	l.pending = append(l.pending, sealed{seg, idx, snapshot})
+	l.pending = append(l.pending, sealed{seg, idx, l.snapshot()})
 	l.producers.changed = false
 	l.store.indexes.put(seg, idx)
 	seg.seal()
 	l.store.note(l)
 	return next, nil
+}
+
+// owedSnapshots is how many bytes of snapshots may wait for a sync.
+const owedSnapshots = 16 << 20
+
+// snapshot is what goes with a segment that ends now; nil where many wait for a
+// slow disk: without it a start reads more. It needs mu.
+func (l *Log) snapshot() []byte {
+	owed := 0
+	for _, s := range l.pending {
+		owed += len(s.snapshot)
+	}
+	if owed > owedSnapshots {
+		return nil
+	}
+	return l.producers.encode()
 }
 
 // begin makes the file of a segment, and the folder when there is none. It

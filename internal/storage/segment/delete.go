@@ -43,6 +43,9 @@ func (s *Store) Delete(tp kafka.TopicPartition, id kafka.TopicID) error {
 	}
 	l.fail(l.errDeleted())
 	s.forget(l)
+	if l.state != nil {
+		l.producers.clear()
+	}
 	for _, seg := range l.segments() {
 		seg.kill()
 		s.indexes.drop(seg)

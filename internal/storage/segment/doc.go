@@ -33,7 +33,7 @@
 // file, bytes of all files, oldest the newest timestamp of the first segment.
 // The checkpoint is a hint: an older or a missing one makes recovery read more.
 //
-// A snapshot; Kafka reads the first part and does not mind the second, which
+// A snapshot names the producers in the order in which they wrote last; Kafka reads the first part and does not mind the second, which
 // keeps the batches before each producer's last, so that a retry of any of the
 // five is known after a restart:
 //
@@ -72,15 +72,25 @@
 // passes of the flush: where they take half of the descriptors, whoever opens one
 // more first syncs and closes another.
 //
+// # Producers
+//
+// All logs together remember a bounded number of producers, a share of the memory,
+// and one log 65536 (census.go). A new one beyond that has another forgotten, the one
+// that was silent for longest, of the log that it came to or of a larger one; what a
+// forgotten producer sends is taken as that of one that expired. A roll whose
+// snapshot would wait for a slow disk with many others writes none, and a recovery
+// writes the newest alone: the start after it reads more of the log.
+//
 // # Locks
 //
 //	Log.flushing   held over a sync, by the one who syncs
 //	Log.mu         append, roll, the list of segments; may cover a write
 //	segment.mu     the open file and its users
 //	segment.idxMu  the live index
-//	Store.mu, files.mu, indexCache.mu, waits.mu, committer.mu: leaves
+//	Store.mu, files.mu, indexCache.mu, waits.mu, committer.mu, census.mu: leaves
 //
-// are taken in this order. files.mu tries segment.mu and never waits for it.
+// are taken in this order. files.mu tries segment.mu and never waits for it. Who
+// holds one Log.mu tries another, to forget a producer there, and never waits for it.
 // Readers take none of the first two: the list of segments is replaced, never
 // changed, and a segment that leaves it lives until its last reader has let
 // go.

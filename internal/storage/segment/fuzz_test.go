@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"path"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -183,7 +184,7 @@ func FuzzSmallFiles(f *testing.F) {
 	f.Add(properties{"cluster", 1, 2, 3}.encode())
 	f.Add(encodeMetadata(ordersID))
 	f.Add(encodeStart(orders, 5))
-	f.Add(newProducers().encode())
+	f.Add(newProducers(&census{most: 1}, new(sync.Mutex)).encode())
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		if e, err := decodeEpochs(raw); err == nil {
 			if again, err := decodeEpochs(e.encode()); err != nil || !cmp.Equal(e, again, cmp.AllowUnexported(epochStart{})) {

@@ -115,8 +115,9 @@ func (r *recovery) readProducers() error {
 		if err != nil {
 			return err
 		}
-		if p, err := decodeProducers(raw, r.now.UnixMilli()); err == nil {
-			r.st.producers, r.replay = p, offset
+		if list, err := decodeProducers(raw, r.now.UnixMilli()); err == nil {
+			r.st.producers.restore(list)
+			r.replay = offset
 			return nil
 		}
 		r.l.logger().Warn("a producer snapshot is damaged: older ones and the log are read", zap.Int64("offset", offset))

@@ -69,7 +69,7 @@ type state struct {
 type sealed struct {
 	seg      *segment
 	idx      *index
-	snapshot []byte // producers at its end
+	snapshot []byte // producers at its end; nil: none is written
 }
 
 // errDeleted is what everybody gets who still holds a log after Delete.

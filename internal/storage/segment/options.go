@@ -29,6 +29,10 @@ type Options struct {
 	IndexCacheBytes    int64         // log.index.cache.bytes: of sealed segments
 	ColdThreads        int           // fetch.cold.threads: reads of old segments at once
 
+	// Memory is what the process may use, in bytes (memory.limit), of which what
+	// logs remember of idempotent producers has a share; 0: not known.
+	Memory int64
+
 	// StrictTopics are the topics whose logs are opened with Config.Strict:
 	// the start does not touch them before they are.
 	StrictTopics []string
@@ -74,6 +78,16 @@ func openSegmentsOf(descriptors uint64) int {
 	return int(min(max(descriptors/16*3, least), most))
 }
 
+// producers is how many all logs may remember: a sixteenth of the memory is theirs,
+// but 16 MiB to 1 GiB.
+func (o *Options) producers() int64 {
+	const part, least, unknown, most = 16, 16 << 20, 64 << 20, 1 << 30
+	if o.Memory == 0 {
+		return unknown / producerBytes
+	}
+	return min(max(o.Memory/part, least), most) / producerBytes
+}
+
 // Validate reports everything that is wrong.
 func (o Options) Validate() error {
 	var errs []error
@@ -90,6 +104,9 @@ func (o Options) Validate() error {
 	check(o.MaxOpenSegments > 0, "log.max.open.segments", o.MaxOpenSegments)
 	check(o.IndexCacheBytes > 0, "log.index.cache.bytes", o.IndexCacheBytes)
 	check(o.ColdThreads > 0, "fetch.cold.threads", o.ColdThreads)
+	if o.Memory < 0 {
+		errs = append(errs, fmt.Errorf("memory.limit is %d, it may not be negative", o.Memory))
+	}
 	if o.DiskReserve < 0 {
 		errs = append(errs, fmt.Errorf("log.disk.reserve is %d, it may not be negative", o.DiskReserve))
 	}

@@ -3,6 +3,8 @@ package segment
 import (
 	"cmp"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"kaasd/internal/codec/record"
@@ -23,10 +25,13 @@ type sequenced struct {
 
 // producer is what a log knows of one producer id (KIP-98, KIP-360).
 type producer struct {
+	id      int64
 	epoch   int16
 	n       int // of batches
 	batches [remembered]sequenced
 	seen    int64 // when it last wrote, or when the log was opened, ms
+
+	older, newer *producer // in the order in which they wrote last
 }
 
 // last is the newest batch; n is above zero.
@@ -44,11 +49,21 @@ func (p *producer) push(q sequenced) {
 // producers is the producer state of one log: a batch is judged, written, and
 // then taken.
 type producers struct {
-	byID    map[int64]*producer
-	changed bool // since the last snapshot
+	byID           map[int64]*producer
+	oldest, newest *producer // who has been silent for longest, and who wrote last
+	changed        bool      // since the last snapshot
+
+	census *census
+	guard  *sync.Mutex  // the log's, under which all but n and place is
+	n      atomic.Int64 // len(byID)
+	place  int          // in the census, under its lock
 }
 
-func newProducers() *producers { return &producers{byID: map[int64]*producer{}} }
+func (l *Log) newProducers() *producers { return newProducers(l.store.census, &l.mu) }
+
+func newProducers(c *census, guard *sync.Mutex) *producers {
+	return &producers{byID: map[int64]*producer{}, census: c, guard: guard}
+}
 
 // judge says whether a batch may be appended: a duplicate is given with the
 // place of the first one.
@@ -90,26 +105,96 @@ func (p *producers) take(b record.Batch, now int64) {
 		return
 	}
 	known := p.byID[b.ProducerID()]
-	if known == nil {
-		known = &producer{}
-		p.byID[b.ProducerID()] = known
+	fresh := known == nil
+	if fresh {
+		known = &producer{id: b.ProducerID()}
+	} else {
+		p.unlink(known)
 	}
 	if known.epoch != b.ProducerEpoch() {
-		*known = producer{epoch: b.ProducerEpoch()}
+		known.epoch, known.n = b.ProducerEpoch(), 0
 	}
 	known.seen = now
 	known.push(sequenced{b.BaseSequence(), b.LastSequence(), b.BaseOffset(), b.NextOffset(), b.MaxTimestamp()})
+	p.link(known)
 	p.changed = true
+	if fresh {
+		p.enter(known)
+	}
+}
+
+// enter notes a producer that is linked already: it is the last to be forgotten for
+// its own coming.
+func (p *producers) enter(known *producer) {
+	p.byID[known.id] = known
+	p.census.join(p)
+}
+
+// link puts known at the end, behind all who wrote earlier.
+func (p *producers) link(known *producer) {
+	known.older, known.newer = p.newest, nil
+	if p.newest == nil {
+		p.oldest = known
+	} else {
+		p.newest.newer = known
+	}
+	p.newest = known
+}
+
+func (p *producers) unlink(known *producer) {
+	if known.older == nil {
+		p.oldest = known.newer
+	} else {
+		known.older.newer = known.newer
+	}
+	if known.newer == nil {
+		p.newest = known.older
+	} else {
+		known.newer.older = known.older
+	}
+	known.older, known.newer = nil, nil
+}
+
+// forgetOldest forgets who has been silent for longest, but nobody who is alone.
+func (p *producers) forgetOldest() {
+	if p.oldest != p.newest {
+		p.forget(p.oldest)
+	}
+}
+
+func (p *producers) forget(known *producer) {
+	p.unlink(known)
+	delete(p.byID, known.id)
+	p.changed = true
+	p.census.left(p, 1)
+}
+
+// clear forgets all of them.
+func (p *producers) clear() {
+	if n := int64(len(p.byID)); n > 0 {
+		clear(p.byID)
+		p.oldest, p.newest = nil, nil
+		p.census.left(p, n)
+	}
+}
+
+// restore takes what a snapshot says, as far as there is room: those who wrote last
+// stay.
+func (p *producers) restore(list []*producer) {
+	slices.SortFunc(list, func(a, b *producer) int { return cmp.Compare(a.last().next, b.last().next) })
+	for _, known := range list[max(len(list)-mostOfLog, 0):] {
+		if p.byID[known.id] == nil { // a snapshot of ours names nobody twice
+			p.link(known)
+			p.enter(known)
+		}
+	}
 }
 
 // expire forgets the producers that were silent for longer than age.
 func (p *producers) expire(now time.Time, age time.Duration) {
 	limit := now.Add(-age).UnixMilli()
-	for id, known := range p.byID {
-		if known.seen < limit {
-			delete(p.byID, id)
-			p.changed = true
-		}
+	for p.oldest != nil && p.oldest.seen < limit {
+		p.forget(p.oldest)
 	}
 }
 

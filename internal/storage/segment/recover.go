@@ -63,7 +63,7 @@ func (l *Log) identify() {
 func (l *Log) newRecovery(now time.Time) *recovery {
 	return &recovery{
 		l: l, fs: l.store.o.FS, dir: l.dir(), now: now,
-		st: &state{producers: newProducers(), begun: -1, opened: now, epoch: -1},
+		st: &state{producers: l.newProducers(), begun: -1, opened: now, epoch: -1},
 	}
 }
 
@@ -81,6 +81,7 @@ func (l *Log) loadFrom(r *recovery) error {
 	steps := []func() error{r.measure, r.readEpochs, r.readProducers, r.walk, r.complete, r.begin}
 	for _, step := range steps {
 		if err := step(); err != nil {
+			r.st.producers.clear()
 			return err
 		}
 	}
@@ -210,6 +211,9 @@ func (r *recovery) walked(seg *segment, x *index, last bool) {
 	seg.live = x
 	r.st.grew = true
 	if !last && seg.next.Load() > r.from {
+		if n := len(r.st.pending); n > 0 {
+			r.st.pending[n-1].snapshot = nil // the newest one will do, and all of them may be large
+		}
 		r.st.pending = append(r.st.pending, sealed{seg, x, r.st.producers.encode()})
 	}
 }

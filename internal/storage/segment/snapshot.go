@@ -4,8 +4,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"hash/crc32"
-	"maps"
-	"slices"
 )
 
 // The layout of a .snapshot, of which Kafka reads the first part and skips the
@@ -25,14 +23,13 @@ var (
 
 // encode gives the bytes of a snapshot.
 func (p *producers) encode() []byte {
-	ids := slices.Sorted(maps.Keys(p.byID))
-	out := binary.BigEndian.AppendUint16(nil, snapshotVersion)
+	out := make([]byte, 0, snapshotHead+4+len(p.byID)*(snapshotEntry+1+olderEntry))
+	out = binary.BigEndian.AppendUint16(out, snapshotVersion)
 	out = binary.BigEndian.AppendUint32(out, 0)
-	out = binary.BigEndian.AppendUint32(out, uint32(len(ids)))
-	for _, id := range ids {
-		known := p.byID[id]
+	out = binary.BigEndian.AppendUint32(out, uint32(len(p.byID)))
+	for known := p.oldest; known != nil; known = known.newer {
 		q := known.last()
-		out = binary.BigEndian.AppendUint64(out, uint64(id))
+		out = binary.BigEndian.AppendUint64(out, uint64(known.id))
 		out = binary.BigEndian.AppendUint16(out, uint16(known.epoch))
 		out = binary.BigEndian.AppendUint32(out, uint32(q.last))
 		out = binary.BigEndian.AppendUint64(out, uint64(q.next-1))
@@ -41,17 +38,16 @@ func (p *producers) encode() []byte {
 		out = binary.BigEndian.AppendUint32(out, 0xffffffff) // coordinator epoch: none
 		out = binary.BigEndian.AppendUint64(out, ^uint64(0)) // first offset of a transaction: none
 	}
-	out = p.encodeOlder(out, ids)
+	out = p.encodeOlder(out)
 	binary.BigEndian.PutUint32(out[2:], crc32.Checksum(out[6:], castagnoli))
 	return out
 }
 
 // encodeOlder adds the batches before each producer's last, in the same order
 // of producers.
-func (p *producers) encodeOlder(out []byte, ids []int64) []byte {
+func (p *producers) encodeOlder(out []byte) []byte {
 	out = binary.BigEndian.AppendUint32(out, olderMagic)
-	for _, id := range ids {
-		known := p.byID[id]
+	for known := p.oldest; known != nil; known = known.newer {
 		out = append(out, byte(known.n-1))
 		for _, q := range known.batches[:known.n-1] {
 			out = binary.BigEndian.AppendUint32(out, uint32(q.first))
@@ -65,7 +61,7 @@ func (p *producers) encodeOlder(out []byte, ids []int64) []byte {
 }
 
 // decodeProducers reads a snapshot, Kafka's or ours, at now in ms.
-func decodeProducers(raw []byte, now int64) (*producers, error) {
+func decodeProducers(raw []byte, now int64) ([]*producer, error) {
 	if len(raw) < snapshotHead || binary.BigEndian.Uint16(raw) != snapshotVersion ||
 		binary.BigEndian.Uint32(raw[2:]) != crc32.Checksum(raw[6:], castagnoli) {
 		return nil, errSnapshot
@@ -75,23 +71,21 @@ func decodeProducers(raw []byte, now int64) (*producers, error) {
 	if int64(len(raw)) < count*snapshotEntry {
 		return nil, errSnapshot
 	}
-	p := newProducers()
 	list := make([]*producer, 0, count)
 	for range count {
 		known := decodeProducer(raw)
 		known.seen = now
-		p.byID[int64(binary.BigEndian.Uint64(raw))] = known
 		list = append(list, known)
 		raw = raw[snapshotEntry:]
 	}
-	return p, decodeOlder(raw, list)
+	return list, decodeOlder(raw, list)
 }
 
 func decodeProducer(raw []byte) *producer {
 	last := int32(binary.BigEndian.Uint32(raw[10:]))
 	next := int64(binary.BigEndian.Uint64(raw[14:])) + 1
 	delta := int32(binary.BigEndian.Uint32(raw[22:]))
-	known := &producer{epoch: int16(binary.BigEndian.Uint16(raw[8:]))}
+	known := &producer{id: int64(binary.BigEndian.Uint64(raw)), epoch: int16(binary.BigEndian.Uint16(raw[8:]))}
 	known.push(sequenced{
 		first: int32((int64(last) - int64(delta)) & 0x7fffffff), last: last,
 		base: next - 1 - int64(delta), next: next,

@@ -40,6 +40,7 @@ type Store struct {
 
 	files   *files
 	indexes *indexCache
+	census  *census
 	disk    *disk
 	syncs   chan struct{} // bounds syncs at once
 	cold    chan struct{} // bounds reads of old segments at once
@@ -99,6 +100,7 @@ func newStore(o Options, log *zap.Logger) *Store {
 		log:     log.Named("storage"),
 		files:   open,
 		indexes: newIndexCache(o.IndexCacheBytes),
+		census:  &census{most: o.producers()},
 		disk:    &disk{fs: o.FS, dir: o.Dir, reserve: o.DiskReserve},
 		syncs:   make(chan struct{}, o.FlushThreads),
 		cold:    make(chan struct{}, o.ColdThreads),

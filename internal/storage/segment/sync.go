@@ -131,7 +131,7 @@ func (l *Log) syncSealed(s sealed) error {
 	if err == nil {
 		err = l.saveIndex(s.seg, s.idx)
 	}
-	if err == nil {
+	if err == nil && s.snapshot != nil {
 		err = vfs.WriteFile(l.store.o.FS, path.Join(l.dir(), baseName(s.seg.next.Load())+snapshotSuffix), s.snapshot)
 	}
 	if errors.Is(err, errDead) {
