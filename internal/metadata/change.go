@@ -156,7 +156,7 @@ func (m *Image) known(id kafka.TopicID) (*Topic, error) {
 }
 
 // kinds reads the changes of each kind back.
-var kinds = map[string]func(value []byte) (c Change, whole bool, err error){
+var kinds = map[string]func(r *reader, value []byte) (c Change, whole bool, err error){
 	imageBegan{}.kind():             decodeAs[imageBegan],
 	TopicCreated{}.kind():           decodeAs[TopicCreated],
 	TopicDeleted{}.kind():           decodeAs[TopicDeleted],
@@ -173,13 +173,35 @@ var kinds = map[string]func(value []byte) (c Change, whole bool, err error){
 
 // decodeAs reads a change. It is not whole when it has fields of a later
 // version, which are left out.
-func decodeAs[C Change](value []byte) (c Change, whole bool, err error) {
+func decodeAs[C Change](r *reader, value []byte) (c Change, whole bool, err error) {
 	var exact, known C
-	d := json.NewDecoder(bytes.NewReader(value))
-	d.DisallowUnknownFields()
-	if d.Decode(&exact) == nil && d.InputOffset() == int64(len(value)) {
+	if r.reads(value, &exact) {
 		return exact, true, nil
 	}
 	err = json.Unmarshal(value, &known)
 	return known, false, err
+}
+
+// reader reads values that have no fields but those of their change. It is one
+// decoder for all of them: a new one for each would be most of what a start with
+// a hundred thousand entries allocates.
+type reader struct {
+	from bytes.Reader
+	json *json.Decoder
+}
+
+// reads says whether value is a change of the type of c, all of it, and puts it
+// there.
+func (r *reader) reads(value []byte, c any) bool {
+	if r.json == nil {
+		r.json = json.NewDecoder(&r.from)
+		r.json.DisallowUnknownFields()
+	}
+	r.from.Reset(value)
+	before := r.json.InputOffset()
+	if r.json.Decode(c) == nil && r.json.InputOffset()-before == int64(len(value)) {
+		return true
+	}
+	r.json = nil // it may have left something of the value
+	return false
 }

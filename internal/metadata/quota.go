@@ -9,6 +9,7 @@ import (
 	"math"
 	"net/netip"
 	"slices"
+	"strings"
 	"unique"
 
 	"kaasd/internal/kafka"
@@ -54,9 +55,10 @@ type quotaValue struct {
 
 func keep(values map[string]float64, address netip.Addr) *keptQuota {
 	q := &keptQuota{values: make([]quotaValue, 0, len(values)), address: address}
-	for _, key := range slices.Sorted(maps.Keys(values)) {
-		q.values = append(q.values, quotaValue{unique.Make(key).Value(), values[key]})
+	for key, v := range values {
+		q.values = append(q.values, quotaValue{unique.Make(key).Value(), v})
 	}
+	slices.SortFunc(q.values, func(a, b quotaValue) int { return strings.Compare(a.key, b.key) })
 	return q
 }
 

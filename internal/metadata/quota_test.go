@@ -85,7 +85,7 @@ func TestQuotaForm(t *testing.T) {
 		if err != nil || string(text) != c.form {
 			t.Errorf("got %s, %v, want %s", text, err, c.form)
 		}
-		back, _, err := decodeAs[QuotaSet](text)
+		back, _, err := decodeAs[QuotaSet](&reader{}, text)
 		if diff := cmp.Diff(c.change, back, cmp.Comparer(func(a, b netip.Addr) bool { return a == b })); err != nil || diff != "" {
 			t.Errorf("%s is read as another change: %v %s", text, err, diff)
 		}

@@ -17,6 +17,8 @@ type replay struct {
 	start int64 // of the log
 	image int64 // what the last image weighs, as far as it was read
 	left  int   // so many changes of that image are to come
+
+	reader reader
 }
 
 // replay applies the whole log to an image.
@@ -60,7 +62,7 @@ func (r *replay) record(rec record.Record) error {
 		r.count(nil, false, rec)
 		return nil
 	}
-	c, whole, err := decode(rec.Value)
+	c, whole, err := decode(&r.reader, rec.Value)
 	if err == nil {
 		err = c.apply(r.draft)
 	}
