@@ -134,7 +134,7 @@ func TestClientsCannotMintSeries(t *testing.T) {
 	if after := series(); after != before {
 		t.Errorf("%d series became %d", before, after)
 	}
-	names := []string{"\xff\xfea", "a\"b\\c\nd", strings.Repeat("n", 30_000), strings.Repeat("n", 30_001), "\x00"}
+	names := []string{"\xff\xfea", "a\"b\\c\nd", strings.Repeat("n", 4_000), strings.Repeat("n", 4_001), "\x00"}
 	for _, name := range names {
 		p.alter(name, set(kafka.ProducerByteRate, 5))
 	}

@@ -64,6 +64,9 @@
 // which only a failure between the two leaves, an error (a topic exists already) or,
 // without topics, the same values a second time.
 //
+// Whoever may make SCRAM credentials and ACLs could make any number of them, so a
+// draft has room for so many (room.go); reading the log back, there is room for all.
+//
 // The configs that topics and brokers have (Kafka's names, types, defaults,
 // limits) are one table, in config.go. A topic's settings are parsed once,
 // when its image is made, and not on the way of a record.

@@ -44,8 +44,8 @@
 //
 // # Accounts
 //
-// An account is what is known of one entity: the limits its own settings give,
-// and the buckets that it owns, made when first needed. A walk over the levels
+// An account is what is known of one entity: its override and the limits its own
+// settings give, and the buckets that it owns, made when first needed. A walk over the levels
 // looks up an account at each one that has any settings, and finds value and
 // bucket together where the entity with the value is the owner.
 //
@@ -58,6 +58,9 @@
 // connection, which keeps a Client with pointers to its buckets and compares that
 // counter for each charge, looks its buckets up again. An owner who stays the same
 // under another level keeps what it owes.
+//
+// Whoever may alter quotas could make any number of overrides, so what they take is
+// bounded (room.go).
 //
 // Clients choose their client ids, so accounts that no setting names are
 // bounded. Beyond the bound they share the bucket of the default that is for
