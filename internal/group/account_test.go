@@ -1,6 +1,7 @@
 package group
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -313,6 +314,19 @@ func TestNoRoom(t *testing.T) {
 	}
 }
 
+// lever commits to a group that has 4000 bytes of partition 0: that it takes less,
+// again and again, then as much as before, and others besides.
+func lever(c *Coordinator, name string) kafka.Code {
+	topics := offset(1, 0, 7)
+	for range 100 {
+		topics[0].Partitions = append(topics[0].Partitions, Partition{Committed: Committed{Offset: 7, Expires: -1}})
+	}
+	for p := range int32(50) {
+		topics[0].Partitions = append(topics[0].Partitions, Partition{p, Committed{Offset: 7, Expires: -1, Metadata: strings.Repeat("m", 4000)}})
+	}
+	return kafka.CodeOf(c.Commit(context.Background(), time.Now(), name, &Commit{Generation: -1, Topics: topics}))
+}
+
 // TestNoRoomForOffsets: who commits without end is refused, and told once; what is
 // kept already goes on, also after a restart with less memory.
 func TestNoRoomForOffsets(t *testing.T) {
@@ -352,6 +366,7 @@ func TestNoRoomForOffsets(t *testing.T) {
 			return kafka.CodeOf(c.Join(now, strings.Repeat("n", 1000), consumer("")).Value().Err)
 		}, kafka.GroupMaxSizeReached},
 		{"a join to a group that is there", func() kafka.Code { return kafka.CodeOf(c.Join(now, "g1", consumer("")).Value().Err) }, kafka.NoError},
+		{"many times the same, less at first", func() kafka.Code { return lever(c, "g0") }, kafka.InvalidCommitOffsetSize},
 		{"one that is deleted", func() kafka.Code { return kafka.CodeOf(c.Delete(t.Context(), now, "g2")) }, kafka.NoError},
 		{"there is room again", func() kafka.Code { return commit(c, "x", 4000) }, kafka.NoError},
 	} {

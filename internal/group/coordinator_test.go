@@ -304,7 +304,7 @@ func TestTogether(t *testing.T) {
 	all.Wait()
 }
 
-// TestPromisesLapse: an id that nobody comes back with is promised for half a minute,
+// TestPromisesLapse: an id that nobody comes back with is promised for a minute,
 // whatever session its client has asked for, and keeps no room for longer.
 func TestPromisesLapse(t *testing.T) {
 	c := open(t, nil)

@@ -162,7 +162,7 @@ const maxPending = 10000
 
 // promiseTime is how long an id is promised at the most. Clients come back with it at
 // once, and until then it keeps room from others.
-const promiseTime = 30 * time.Second
+const promiseTime = time.Minute
 
 func (g *machine) joinDynamic(now time.Time, r *Join, to *Future[Joined]) {
 	id := r.ClientID + "-" + g.newID()

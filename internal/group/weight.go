@@ -145,7 +145,8 @@ func (c *Committed) weighs() int64 { return offsetBytes + int64(len(c.Metadata))
 // topicWeighs is how many bytes a topic takes beside its offsets.
 func topicWeighs(name string) int64 { return topicBytes + int64(len(name)) }
 
-// growth is how many bytes more it is after put; what is named twice counts twice.
+// growth is how many bytes more it is after put, at the most: what takes less than
+// before makes no room for the rest, since the same partition may be named again.
 func (o *offsets) growth(topics []Topic) (more int64) {
 	for i := range topics {
 		next := &topics[i]
@@ -156,10 +157,11 @@ func (o *offsets) growth(topics []Topic) (more int64) {
 		}
 		for j := range next.Partitions {
 			p := &next.Partitions[j]
-			more += p.weighs()
+			bytes := p.weighs()
 			if last, ok := t.partitions[p.Partition]; ok {
-				more -= last.weighs()
+				bytes -= last.weighs()
 			}
+			more += max(bytes, 0)
 		}
 	}
 	return more

@@ -30,12 +30,13 @@ func (h *Handlers) fetch(c *call, req *message.FetchRequest) (*message.FetchResp
 	if err := c.reserve(len(positions)*wantBytes, littleFetch); err != nil {
 		return nil, err
 	}
-	f.session = session
 	f.max = max(0, min(int(req.MaxBytes), c.image.Broker.FetchMaxBytes))
 	f.resolve(positions)
 	served := f.served()
-	if !served {
-		h.sessions.drop(session)
+	if served {
+		f.session = session
+	} else {
+		h.sessions.drop(session) // the client is told session 0
 	}
 	if err := f.await(req); err != nil {
 		f.release()
@@ -45,7 +46,7 @@ func (h *Handlers) fetch(c *call, req *message.FetchRequest) (*message.FetchResp
 		return f.empty(), nil
 	}
 	resp := f.response()
-	if served && session == nil && req.SessionEpoch == firstRequest {
+	if served && req.SessionEpoch == firstRequest {
 		resp.SessionID = h.sessions.create(f.toldPositions(), f.byID, c.at)
 	}
 	return resp, nil

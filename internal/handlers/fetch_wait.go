@@ -22,6 +22,7 @@ func (f *fetching) await(req *message.FetchRequest) error {
 			return nil
 		}
 		req.Topics, req.ForgottenTopicsData = nil, nil // it knows its logs
+		f.c.request.Keep(int64(len(f.wants) * wantBytes))
 		if err := f.park(least-f.found, deadline); err != nil {
 			return err
 		}

@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
@@ -18,7 +19,7 @@ func TestLongAnswersTakeTurns(t *testing.T) {
 		for range cap(r.turns) {
 			r.turns.Take()
 		}
-		answered := 0
+		var answered atomic.Int32
 		for key, asked := range map[kafka.APIKey]struct {
 			version int16
 			req     codec.Message
@@ -30,7 +31,7 @@ func TestLongAnswersTakeTurns(t *testing.T) {
 			p := r.connect(plainListener)
 			go func() {
 				p.ask(key, asked.version, asked.req)
-				answered++
+				answered.Add(1)
 			}()
 			synctest.Wait()
 		}
@@ -38,15 +39,15 @@ func TestLongAnswersTakeTurns(t *testing.T) {
 		p.ask(kafka.KeyProduce, 9, produceTo("orders", kafka.TopicID{}, 0, 1, batch("a")))
 		p.ask(kafka.KeyMetadata, 9, &message.MetadataRequest{Topics: []message.MetadataRequestTopic{{Name: ptr("none")}}})
 		synctest.Wait()
-		if answered != 0 {
-			t.Errorf("%d long answers were made without a turn", answered)
+		if n := answered.Load(); n != 0 {
+			t.Errorf("%d long answers were made without a turn", n)
 		}
 		for range cap(r.turns) {
 			r.turns.Pass()
 		}
 		synctest.Wait()
-		if answered != 3 || len(r.turns) != 0 {
-			t.Errorf("%d of 3 were made, %d turns are taken", answered, len(r.turns))
+		if n := answered.Load(); n != 3 || len(r.turns) != 0 {
+			t.Errorf("%d of 3 were made, %d turns are taken", n, len(r.turns))
 		}
 	})
 }

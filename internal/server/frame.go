@@ -117,6 +117,16 @@ func (f *frame) empty() {
 	f.memory.give(&f.loan)
 }
 
+// keep gives back what the frame holds above so many bytes; nil holds nothing.
+func (f *frame) keep(bytes int64) {
+	if f == nil {
+		return
+	}
+	f.buffer.free()
+	f.buffer = nil
+	f.memory.shrink(&f.loan, bytes)
+}
+
 // free empties the frame and gives it back itself.
 func (f *frame) free() {
 	if f == nil {

@@ -104,6 +104,13 @@ func (r *Request) DropFrame() {
 	r.frame.empty()
 }
 
+// Keep is DropFrame for a request that goes on to take so many bytes, while it waits for
+// others; more than were counted for it are not.
+func (r *Request) Keep(bytes int64) {
+	r.Frame = nil
+	r.frame.keep(bytes)
+}
+
 // Park is called by a request that is about to wait for something else than
 // its own work. Until resume is called the connection is watched, without
 // taking a byte from the next request, and the context ends when the peer

@@ -21,11 +21,18 @@ const (
 // pools are the request memory. Whoever can connect can fill the part of the
 // strangers, and delays nobody who is logged in; whoever asks for much and takes no
 // answer can fill that of the questions, and delays no records.
-type pools struct{ strangers, records, questions *memory }
+type pools struct {
+	strangers, records, questions *memory
+	wanted                        chan struct{} // holds a token once somebody waits
+}
 
 func newPools(limit int64) pools {
 	strangers, questions := max(limit/strangersPart, piece), limit/questionsPart
-	return pools{newMemory(strangers), newMemory(limit - strangers - questions), newMemory(questions)}
+	p := pools{newMemory(strangers), newMemory(limit - strangers - questions), newMemory(questions), make(chan struct{}, 1)}
+	for _, m := range p.all() {
+		m.wanted = p.wanted
+	}
+	return p
 }
 
 // all are the pools.
@@ -47,6 +54,8 @@ type memory struct {
 	limit int64 // bytes
 	share int64 // the most one frame holds of the pool
 	spare int64 // what large frames leave to the others
+
+	wanted chan<- struct{} // is told when somebody waits; nil: nobody is
 
 	mu      sync.Mutex
 	used    int64
@@ -121,6 +130,10 @@ func (m *memory) tryTake(l *loan, n int64) bool {
 		return int(int64(w.born) - int64(born))
 	})
 	m.waiting = slices.Insert(m.waiting, at, l)
+	select {
+	case m.wanted <- struct{}{}:
+	default:
+	}
 	m.grant()
 	return false
 }
@@ -217,6 +230,22 @@ func (m *memory) leave(l *loan) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.waiting = slices.DeleteFunc(m.waiting, func(w *loan) bool { return w == l })
+}
+
+// shrink returns what the loan holds above so many bytes.
+func (m *memory) shrink(l *loan, bytes int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	back := l.held - bytes
+	if back <= 0 {
+		return
+	}
+	l.held -= back
+	l.holder.held -= back
+	if l != m.seat {
+		m.used -= back
+	}
+	m.grant()
 }
 
 // give returns all that the loan holds.

@@ -107,3 +107,46 @@ func TestQuestionsOfOthers(t *testing.T) {
 		}
 	})
 }
+
+// TestBegunFramesHoldNothing: who stalls in a small frame holds no memory that others
+// wait for.
+func TestBegunFramesHoldNothing(t *testing.T) {
+	bubble(t, testOptions(), &handler{serve: echo}, func(t *testing.T, r *rig) {
+		question := framed(append([]byte{0, byte(kafka.KeyMetadata)}, make([]byte, smallFrame-2)...))
+		for range 400 {
+			r.pipe().send(question[:1000])
+		}
+		synctest.Wait()
+		if used, waiting := r.memory.members(); used != 0 || waiting != 0 {
+			t.Errorf("frames that are begun hold %d bytes, %d wait", used, waiting)
+		}
+		began := time.Now()
+		c := r.pipe()
+		c.send(question)
+		c.receive()
+		if took := time.Since(began); took != 0 {
+			t.Errorf("a whole one took %v", took)
+		}
+	})
+}
+
+// TestKeep: a request that waits gives back what it does not need for that, and no more
+// than its frame holds.
+func TestKeep(t *testing.T) {
+	h := &handler{serve: func(ctx context.Context, r *Request) (Answer, error) {
+		r.Keep(10 << 10)
+		parked, resume := r.Park(ctx)
+		defer resume()
+		<-parked.Done()
+		return reply(nil), nil
+	}}
+	for size, want := range map[int]int64{headBytes: 0, 4 << 10: 10 << 10, 200 << 10: 10 << 10} {
+		bubble(t, testOptions(), h, func(t *testing.T, r *rig) {
+			go r.pipe().Write(framed(append([]byte{0, byte(kafka.KeyFetch)}, make([]byte, size-2)...)))
+			synctest.Wait()
+			if used, _ := r.memory.members(); used != want {
+				t.Errorf("of a frame of %d bytes %d are kept, want %d", size, used, want)
+			}
+		})
+	}
+}

@@ -23,8 +23,8 @@ const (
 	finished   = 30 * time.Second
 	leastHurry = paceBytes * int(hurried) / int(paceWindow)
 
-	hurryEvery = 250 * time.Millisecond // how often such are looked for while somebody waits
-	takenIn    = time.Second            // how long a peer may take for a piece of an answer (heldStep) while others wait
+	hurryEvery = 50 * time.Millisecond // how often such are looked for while somebody waits
+	takenIn    = time.Second           // how long a peer may take for a piece of an answer (heldStep) while others wait
 )
 
 // hurryBytes is what a frame of the size must gain in each hurried.
@@ -186,9 +186,7 @@ func (c *conn) body(session Session, size int, limit time.Time) ([]byte, *frame,
 	c.first += sizeBytes
 	f := c.newFrame(session, c.rest[c.first:c.end])
 	if size <= smallFrame {
-		if err := c.lendSmall(f, size); err != nil {
-			return nil, f, err
-		}
+		f.grow(0, size)
 		have := c.takeRest(f.buffer.bytes[:size])
 		for have < size {
 			n, err := c.fill(f.buffer.bytes[have:size])
@@ -197,7 +195,7 @@ func (c *conn) body(session Session, size int, limit time.Time) ([]byte, *frame,
 			}
 			have += n
 		}
-		return f.buffer.bytes[:size:size], f, nil
+		return f.buffer.bytes[:size:size], f, c.lendDecoded(f, size)
 	}
 	return c.largeBody(f, size, limit)
 }
@@ -284,17 +282,15 @@ func (c *conn) lend(f *frame, have, size int) error {
 	return nil
 }
 
-// lendSmall takes the memory for what a small frame is decoded to, and grows it. The
-// frame itself is not counted.
-func (c *conn) lendSmall(f *frame, size int) error {
-	if decoded := int64(size) * (f.weight - 1); decoded > 0 {
-		c.lender.Store(f.memory)
-		if err := c.borrow(f, decoded); err != nil {
-			return err
-		}
+// lendDecoded takes the memory for what a small frame is decoded to. The frame itself is
+// not counted: it is there, so that nobody who stalls in it holds memory.
+func (c *conn) lendDecoded(f *frame, size int) error {
+	decoded := int64(size) * (f.weight - 1)
+	if decoded == 0 {
+		return nil
 	}
-	f.grow(0, size)
-	return nil
+	c.lender.Store(f.memory)
+	return c.borrow(f, decoded)
 }
 
 // borrow takes memory for a frame until it holds as much as is wanted: all at once,
@@ -322,14 +318,17 @@ func (c *conn) reserve(bytes int64) error {
 	return c.borrow(f, bytes)
 }
 
-// hurryAll hurries those who hold memory of the pools that somebody waits for: one look
-// for all who wait.
-func (s *Server) hurryAll(now time.Time) {
+// hurryAll hurries those who hold memory of the pools that somebody waits for, one look
+// for all who wait; false: nobody does.
+func (s *Server) hurryAll(now time.Time) bool {
+	some := false
 	for _, m := range s.memory.all() {
 		if m.short() {
+			some = true
 			s.hurry(m, now)
 		}
 	}
+	return some
 }
 
 // hurry frees memory of a pool for those who wait for it: it ends the wait of the

@@ -91,16 +91,24 @@ func (c *conn) unpark() {
 // lookOut ends the connections that do not read and whose peer is gone, and hurries
 // those who hold memory that others wait for, until the server stops.
 func (s *Server) lookOut() {
-	gone, slow := time.NewTicker(lookEvery), time.NewTicker(hurryEvery)
+	gone, slow := time.NewTicker(lookEvery), time.NewTimer(hurryEvery)
 	defer gone.Stop()
 	defer slow.Stop()
+	armed := true // slow
 	var l lookout
 	for {
 		select {
 		case <-gone.C:
 			s.look(&l)
+		case <-s.memory.wanted:
+			if !armed {
+				armed = true
+				slow.Reset(hurryEvery)
+			}
 		case now := <-slow.C:
-			s.hurryAll(now)
+			if armed = s.hurryAll(now); armed {
+				slow.Reset(hurryEvery)
+			}
 		case <-s.stopping:
 			return
 		}
