@@ -124,12 +124,12 @@
 // the oldest. So whoever fills a pool, with however many connections, delays others by
 // what some of them take to finish or to be ended, once for each step of a frame.
 //
-// While somebody waits the lookout looks every 50 ms for those who hold up the others.
+// While somebody waits the lookout looks every 25 ms for those who hold up the others.
 // A frame keeps its memory until its answer is written; while somebody waits, a peer
 // must take a piece of that (64 KiB, or all of a shorter one) in each second. A request
 // that waits for others (Request.Park) either gives it back before (Request.DropFrame:
-// JoinGroup, SyncGroup), or its wait ends within 50 ms when somebody waits for memory
-// (Fetch, which keeps no more than it needs to wait (Request.Keep), answers with what
+// JoinGroup, SyncGroup), or its wait ends soon when somebody waits for memory, of 2 MiB
+// every 25 ms (Fetch, which keeps no more than it needs to wait (Request.Keep), answers with what
 // there is, and drops its frame then: records may take long).
 //
 // Records of an answer need no memory where the peer is on a plain socket: the

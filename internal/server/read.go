@@ -23,7 +23,8 @@ const (
 	finished   = 30 * time.Second
 	leastHurry = paceBytes * int(hurried) / int(paceWindow)
 
-	hurryEvery = 50 * time.Millisecond // how often such are looked for while somebody waits
+	hurryEvery = 25 * time.Millisecond // how often such are looked for while somebody waits
+	hurryPart  = 2 << 20               // bytes of memory whose requests end their wait at a time: to go on is work
 	takenIn    = time.Second           // how long a peer may take for a piece of an answer (heldStep) while others wait
 )
 
@@ -331,15 +332,16 @@ func (s *Server) hurryAll(now time.Time) bool {
 	return some
 }
 
-// hurry frees memory of a pool for those who wait for it: it ends the wait of the
-// requests whose frames hold some, and the connections whose frames hold some and
+// hurry frees memory of a pool for those who wait for it: it ends the wait of some
+// requests whose frames hold any, and the connections whose frames hold some and
 // have not gained their hurryBytes for some time, or whose peers have taken nothing of
 // the answer.
 func (s *Server) hurry(m *memory, now time.Time) {
-	then := now.Add(-hurried).UnixNano()
+	then, ended := now.Add(-hurried).UnixNano(), int64(0)
 	for _, c := range s.connections() {
-		if p := c.parked.Load(); p != nil && p.lender == m {
+		if p := c.parked.Load(); p != nil && p.lender == m && ended < hurryPart {
 			p.end()
+			ended += p.holds
 		}
 		if c.lender.Load() != m {
 			continue

@@ -64,12 +64,17 @@ func (c *conn) delay(d time.Duration) error {
 type pause struct {
 	end    context.CancelFunc
 	lender *memory // the pool that the request's frame holds memory of; nil: none
+	holds  int64   // bytes of it
 }
 
 // park is Request.Park for this connection.
 func (c *conn) park(ctx context.Context) (context.Context, func()) {
 	parked, cancel := context.WithCancel(ctx)
-	c.parked.Store(&pause{end: cancel, lender: c.request.frame.lender()})
+	p := &pause{end: cancel, lender: c.request.frame.lender()}
+	if p.lender != nil {
+		p.holds = c.request.frame.loan.held
+	}
+	c.parked.Store(p)
 	c.still.Store(true)
 	if c.stopping() { // interrupt may have come before
 		cancel()
