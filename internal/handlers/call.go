@@ -161,18 +161,6 @@ func (c *call) encode(m codec.Message) error {
 	return nil
 }
 
-// reserve takes memory before it is needed, where that is more than little. To wait
-// for it is not work.
-func (c *call) reserve(bytes, little int) error {
-	if bytes <= little {
-		return nil
-	}
-	began := time.Now()
-	err := c.request.Reserve(int64(bytes))
-	c.parked += time.Since(began)
-	return err
-}
-
 // littleHead is how much of a Fetch's answer may be in memory, in bytes, while nothing
 // is counted for it.
 const littleHead = 16 << 10

@@ -23,11 +23,14 @@ import (
 // none with partitions that are not there, or may not be read.
 func (h *Handlers) fetch(c *call, req *message.FetchRequest) (*message.FetchResponse, error) {
 	f := fetching{h: h, c: c, byID: c.header.Version >= 13, committed: req.IsolationLevel == 1}
+	if err := f.prepare(partitionsOf(req)); err != nil {
+		return nil, err
+	}
 	session, positions, err := h.sessions.begin(req, f.byID, c.now)
 	if err != nil {
 		return f.refusal(err), nil
 	}
-	if err := c.reserve(len(positions)*wantBytes, littleFetch); err != nil {
+	if err := f.prepare(len(positions)); err != nil {
 		return nil, err
 	}
 	f.max = max(0, min(int(req.MaxBytes), c.image.Broker.FetchMaxBytes))
@@ -38,7 +41,12 @@ func (h *Handlers) fetch(c *call, req *message.FetchRequest) (*message.FetchResp
 	} else {
 		h.sessions.drop(session) // the client is told session 0
 	}
+	c.passTurn() // reads may wait for the disk
 	if err := f.await(req); err != nil {
+		f.release()
+		return nil, err
+	}
+	if err := f.prepare(len(f.wants)); err != nil {
 		f.release()
 		return nil, err
 	}
@@ -50,6 +58,21 @@ func (h *Handlers) fetch(c *call, req *message.FetchRequest) (*message.FetchResp
 		resp.SessionID = h.sessions.create(f.toldPositions(), f.byID, c.at)
 	}
 	return resp, nil
+}
+
+// prepare takes the memory for so many partitions, and a turn, where they are many: it
+// is work to find them, and to tell of them.
+func (f *fetching) prepare(partitions int) error {
+	return f.c.inTurn(partitions*wantBytes, littleFetch)
+}
+
+// partitionsOf is how many partitions a request names.
+func partitionsOf(req *message.FetchRequest) int {
+	n := 0
+	for i := range req.Topics {
+		n += len(req.Topics[i].Partitions)
+	}
+	return n
 }
 
 // served says whether there is a log of each partition. Of others no session is kept:

@@ -163,10 +163,7 @@ func (f *fetchSession) sweep() {
 // fullFetch is every partition that a request names, in its order; of one that it names
 // twice the last, as in Kafka.
 func fullFetch(req *message.FetchRequest) []fetchPosition {
-	n := 0
-	for i := range req.Topics {
-		n += len(req.Topics[i].Partitions)
-	}
+	n := partitionsOf(req)
 	if n == 0 {
 		return nil
 	}

@@ -6,23 +6,35 @@ import "time"
 // reserved for.
 const littleAnswer = 64 << 10
 
-// tellMuch gets ready for an answer of so many bytes of memory, where that is long: it
-// takes the memory, and then a turn, which ends when the answer has been made: of tens
-// of thousands of partitions one takes tens of milliseconds, and fifty clients may ask
-// at once. To wait is not work. Nothing else may be waited for until then.
-func (c *call) tellMuch(bytes int) error {
-	if bytes <= littleAnswer {
+// tellMuch gets ready for an answer of so many bytes of memory, where that is long.
+func (c *call) tellMuch(bytes int) error { return c.inTurn(bytes, littleAnswer) }
+
+// reserve takes memory before it is needed, where that is more than little. To wait
+// for it is not work.
+func (c *call) reserve(bytes, little int) error {
+	if bytes <= little {
 		return nil
 	}
-	if err := c.reserve(bytes, littleAnswer); err != nil {
+	defer c.waits(time.Now())
+	return c.request.Reserve(int64(bytes))
+}
+
+// inTurn is reserve, and then takes a turn, which ends with passTurn or when the answer
+// has been made: to tell of tens of thousands of partitions takes tens of milliseconds,
+// and fifty clients may ask at once. Nothing else may be waited for within a turn.
+func (c *call) inTurn(bytes, little int) error {
+	c.passTurn()
+	if err := c.reserve(bytes, little); err != nil || bytes <= little {
 		return err
 	}
-	began := time.Now()
-	defer func() { c.parked += time.Since(began) }()
+	defer c.waits(time.Now())
 	err := c.h.turns.TakeBefore(c.ctx)
 	c.turn = err == nil
 	return err
 }
+
+// waits ends a wait, which is not work.
+func (c *call) waits(since time.Time) { c.parked += time.Since(since) }
 
 // passTurn ends the call's turn, if it has one.
 func (c *call) passTurn() {

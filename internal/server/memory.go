@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"net/netip"
 	"slices"
@@ -126,9 +127,7 @@ func (m *memory) tryTake(l *loan, n int64) bool {
 		return true
 	}
 	l.need, l.ready = n, make(chan struct{})
-	at, _ := slices.BinarySearchFunc(m.waiting, l.born, func(w *loan, born uint64) int {
-		return int(int64(w.born) - int64(born))
-	})
+	at, _ := m.place(l)
 	m.waiting = slices.Insert(m.waiting, at, l)
 	select {
 	case m.wanted <- struct{}{}:
@@ -136,6 +135,11 @@ func (m *memory) tryTake(l *loan, n int64) bool {
 	}
 	m.grant()
 	return false
+}
+
+// place is where a loan stands among the waiting, or would.
+func (m *memory) place(l *loan) (at int, waits bool) {
+	return slices.BinarySearchFunc(m.waiting, l.born, func(w *loan, born uint64) int { return cmp.Compare(w.born, born) })
 }
 
 // open numbers a loan and counts it for its owner.
@@ -229,7 +233,9 @@ func (m *memory) first(may func(*loan) bool) int {
 func (m *memory) leave(l *loan) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.waiting = slices.DeleteFunc(m.waiting, func(w *loan) bool { return w == l })
+	if at, waits := m.place(l); waits {
+		m.waiting = slices.Delete(m.waiting, at, at+1)
+	}
 }
 
 // shrink returns what the loan holds above so many bytes.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"io"
+	"runtime"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -12,6 +13,10 @@ import (
 // lookEvery is how often the peers of connections that do not read are looked
 // at: within a second means before it has passed.
 const lookEvery = 750 * time.Millisecond
+
+// abortTurn is how many connections are ended before they, and others, get their turn:
+// thousands at once would be in the way of every request.
+const abortTurn = 32
 
 // lingerTime is how long a peer has to take its last answer and close.
 const lingerTime = 500 * time.Millisecond
@@ -111,6 +116,7 @@ func (s *Server) lookOut() {
 				slow.Reset(hurryEvery)
 			}
 		case now := <-slow.C:
+			s.look(&l) // who has gone needs none
 			if armed = s.hurryAll(now); armed {
 				slow.Reset(hurryEvery)
 			}
@@ -130,9 +136,13 @@ type lookout struct {
 func (s *Server) look(l *lookout) {
 	l.heard = s.hangups.heard(l.heard[:0])
 	l.still = s.still(l.still[:0], l.heard)
+	aborted := 0
 	for _, c := range l.still {
 		if c.gone.Load() || !c.watched && c.peerGone() {
 			c.abort(errGone)
+			if aborted++; aborted%abortTurn == 0 {
+				runtime.Gosched()
+			}
 		}
 	}
 	clear(l.still)
