@@ -60,8 +60,8 @@ type memory struct {
 
 	mu      sync.Mutex
 	used    int64
-	seat    *loan   // the frame that is outside the pool
-	waiting []*loan // oldest frame first
+	seat    *loan // the frame that is outside the pool
+	waiting int   // loans, of all holders
 	born    uint64
 	holders map[owner]*holder // with loans
 	idle    []*holder         // without, to be used again
@@ -73,11 +73,16 @@ type owner struct {
 	network netip.Prefix // where there is no name
 }
 
-// holder is what all loans of an owner hold.
+// holder is what all loans of an owner hold, and those that wait.
 type holder struct {
-	held  int64
-	loans int
+	held    int64
+	loans   int
+	waiting []*loan // oldest frame first
 }
+
+// lookahead is how many of an owner's loans are looked at for one that has room, where
+// the first has none.
+const lookahead = 64
 
 // loan is what one frame holds. That of an owner holds nothing at first.
 type loan struct {
@@ -112,7 +117,7 @@ func (m *memory) wait(ctx context.Context, stop <-chan struct{}, l *loan) error 
 func (m *memory) short() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return len(m.waiting) > 0
+	return m.waiting > 0
 }
 
 // tryTake takes n bytes at once, or puts the loan in the queue and says no.
@@ -127,8 +132,9 @@ func (m *memory) tryTake(l *loan, n int64) bool {
 		return true
 	}
 	l.need, l.ready = n, make(chan struct{})
-	at, _ := m.place(l)
-	m.waiting = slices.Insert(m.waiting, at, l)
+	at, _ := l.place()
+	l.holder.waiting = slices.Insert(l.holder.waiting, at, l)
+	m.waiting++
 	select {
 	case m.wanted <- struct{}{}:
 	default:
@@ -137,9 +143,9 @@ func (m *memory) tryTake(l *loan, n int64) bool {
 	return false
 }
 
-// place is where a loan stands among the waiting, or would.
-func (m *memory) place(l *loan) (at int, waits bool) {
-	return slices.BinarySearchFunc(m.waiting, l.born, func(w *loan, born uint64) int { return cmp.Compare(w.born, born) })
+// place is where a loan stands among those of its owner that wait, or would.
+func (l *loan) place() (at int, waits bool) {
+	return slices.BinarySearchFunc(l.holder.waiting, l.born, func(w *loan, born uint64) int { return cmp.Compare(w.born, born) })
 }
 
 // open numbers a loan and counts it for its owner.
@@ -198,34 +204,48 @@ func (m *memory) add(l *loan, n int64) {
 // grant serves the waiting: the first gets the seat when it is free, the others what
 // the pool still has.
 func (m *memory) grant() {
-	if m.seat == nil && len(m.waiting) > 0 {
-		m.seat = m.waiting[m.first(func(*loan) bool { return true })]
+	if m.seat == nil && m.waiting > 0 {
+		m.seat = m.first(func(*loan) bool { return true })
 		m.used -= m.seat.held
 	}
-	for {
-		i := m.first(func(l *loan) bool { return m.fits(l, l.need) })
-		if i < 0 {
+	for m.waiting > 0 {
+		l := m.first(func(l *loan) bool { return m.fits(l, l.need) })
+		if l == nil {
 			return
 		}
-		l := m.waiting[i]
-		m.waiting = slices.Delete(m.waiting, i, i+1)
+		m.unqueue(l)
 		m.add(l, l.need)
 		l.need = 0
 		close(l.ready)
 	}
 }
 
-// first is which of the waiting comes first, of those that may; -1: none does. It is
+// first is which of the waiting comes first, of those that may; nil: none does. It is
 // the oldest frame of the owner who holds least, so that nobody waits behind all that
 // another one has asked for.
-func (m *memory) first(may func(*loan) bool) int {
-	first := -1
-	for i, l := range m.waiting {
-		if may(l) && (first < 0 || l.holder.held < m.waiting[first].holder.held) {
-			first = i
+func (m *memory) first(may func(*loan) bool) *loan {
+	var first *loan
+	for _, h := range m.holders {
+		if len(h.waiting) == 0 || first != nil && h.held > first.holder.held {
+			continue
+		}
+		i := slices.IndexFunc(h.waiting[:min(len(h.waiting), lookahead)], may)
+		if i < 0 {
+			continue
+		}
+		if l := h.waiting[i]; first == nil || h.held < first.holder.held || l.born < first.born {
+			first = l
 		}
 	}
 	return first
+}
+
+// unqueue takes a loan out of the queue, if it is there.
+func (m *memory) unqueue(l *loan) {
+	if at, waits := l.place(); waits {
+		l.holder.waiting = slices.Delete(l.holder.waiting, at, at+1)
+		m.waiting--
+	}
 }
 
 // leave takes a loan out of the queue; what it was granted meanwhile stays
@@ -233,9 +253,7 @@ func (m *memory) first(may func(*loan) bool) int {
 func (m *memory) leave(l *loan) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if at, waits := m.place(l); waits {
-		m.waiting = slices.Delete(m.waiting, at, at+1)
-	}
+	m.unqueue(l)
 }
 
 // shrink returns what the loan holds above so many bytes.

@@ -120,8 +120,8 @@ func TestMemoryWaitEnds(t *testing.T) {
 	if err := m.wait(t.Context(), stop, &l); err != errStopping {
 		t.Errorf("got %v, want %v", err, errStopping)
 	}
-	if len(m.waiting) != 0 {
-		t.Errorf("got %d still waiting", len(m.waiting))
+	if m.waiting != 0 {
+		t.Errorf("got %d still waiting", m.waiting)
 	}
 }
 
@@ -187,7 +187,7 @@ func TestMemoryServesWhoHoldsLeast(t *testing.T) {
 	for _, l := range []*loan{&held[2], &held[3], &more[0], &little, &much, &more[1], &more[2]} {
 		m.give(l)
 	}
-	if m.used != 0 || len(m.holders) != 0 || len(m.waiting) != 0 {
-		t.Errorf("in the end %d bytes are used, %d owners are known, %d wait", m.used, len(m.holders), len(m.waiting))
+	if m.used != 0 || len(m.holders) != 0 || m.waiting != 0 {
+		t.Errorf("in the end %d bytes are used, %d owners are known, %d wait", m.used, len(m.holders), m.waiting)
 	}
 }

@@ -14,7 +14,7 @@ import (
 func (m *memory) state() (used int64, waiting int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.used, len(m.waiting)
+	return m.used, m.waiting
 }
 
 // members is that of what is not for strangers.
