@@ -44,7 +44,7 @@ type call struct {
 	login   bool          // the request came before the session was established
 	exempt  bool          // its work is charged to nobody
 	charged time.Duration // of its work, so far
-	turn    bool          // it has one, to make a long answer (tellMuch)
+	turn    server.Turns  // of which it has one (inTurn); nil: it has none
 }
 
 // throttled is a response that can announce a throttle.

@@ -63,7 +63,7 @@ func (h *Handlers) fetch(c *call, req *message.FetchRequest) (*message.FetchResp
 // prepare takes the memory for so many partitions, and a turn, where they are many: it
 // is work to find them, and to tell of them.
 func (f *fetching) prepare(partitions int) error {
-	return f.c.inTurn(partitions*wantBytes, littleFetch)
+	return f.c.inTurn(f.h.fetching, partitions*wantBytes, littleFetch)
 }
 
 // partitionsOf is how many partitions a request names.

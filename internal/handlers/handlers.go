@@ -96,7 +96,8 @@ type Handlers struct {
 	tries       *auth.Tries
 	denials     server.Repeats
 	refusals    server.Repeats
-	turns       server.Turns // of long answers
+	answering   server.Turns // of long answers
+	fetching    server.Turns // of fetches of many partitions, which do not wait for those
 	log         *zap.Logger
 	audit       *zap.Logger
 	metrics     *metrics
@@ -115,7 +116,7 @@ func New(o Options, with Collaborators, log *zap.Logger, reg prometheus.Register
 	h.metrics = newMetrics(reg, h.routes, o)
 	h.logs = newLogs(with.Store, with.Metadata, h.log, reg)
 	h.sessions, h.producerIDs, h.tries = newFetchSessions(), new(producerIDs), auth.NewTries(o.FailedLoginsPerIP)
-	h.turns = server.NewTurns()
+	h.answering, h.fetching = server.NewTurns(), server.NewTurns()
 	h.Metadata.Subscribe(h.logs.follow)
 	return h
 }
