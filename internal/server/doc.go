@@ -128,7 +128,7 @@
 // A frame keeps its memory until its answer is written; while somebody waits, a peer
 // must take a piece of that (64 KiB, or all of a shorter one) in each second. A request
 // that waits for others (Request.Park) either gives it back before (Request.DropFrame:
-// JoinGroup, SyncGroup), or its wait ends soon when somebody waits for memory, of 2 MiB
+// JoinGroup, SyncGroup), or its wait ends soon when somebody waits for memory, of 512 KiB
 // every 25 ms (Fetch, which keeps no more than it needs to wait (Request.Keep), answers with what
 // there is, and drops its frame then: records may take long).
 //

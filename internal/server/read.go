@@ -24,7 +24,7 @@ const (
 	leastHurry = paceBytes * int(hurried) / int(paceWindow)
 
 	hurryEvery = 25 * time.Millisecond // how often such are looked for while somebody waits
-	hurryPart  = 2 << 20               // bytes of memory whose requests end their wait at a time: to go on is work
+	hurryPart  = 512 << 10             // bytes of memory whose requests end their wait at a time: to go on is work
 	takenIn    = time.Second           // how long a peer may take for a piece of an answer (heldStep) while others wait
 )
 
