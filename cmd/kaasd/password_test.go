@@ -46,8 +46,8 @@ func (nobody) Scram(string, kafka.ScramMechanism) (kafka.ScramCredential, bool) 
 // nonce too, and under no other.
 func TestLoginNames(t *testing.T) {
 	for _, tt := range []struct{ name, user, want string }{
-		{"the longest", strings.Repeat("a", maxLoginName), ""},
-		{"one longer", strings.Repeat("a", maxLoginName+1), `the name "` + strings.Repeat("a", 64) + `"~ has 4097 bytes: 4096 is the most for a log-in`},
+		{"the longest", strings.Repeat("a", kafka.MaxName), ""},
+		{"one longer", strings.Repeat("a", kafka.MaxName+1), `the name "` + strings.Repeat("a", 64) + `"~ has 4097 bytes: 4096 is the most for a log-in`},
 		{"commas", strings.Repeat(",", maxEscapedName/3), ""},
 		{"commas, one more", strings.Repeat(",", maxEscapedName/3+1), `the name "` + strings.Repeat(",", 64) + `"~ takes 7683 bytes in a log-in, where commas and equals signs are three each: 7680 is the most`},
 		{"a zero byte", "a\x00b", `the name "a\x00b" holds a zero byte, which no log-in can carry`},

@@ -77,13 +77,10 @@ func (f *userFlags) change(a *app, c *cobra.Command, name string, needed bool) (
 	return ch, generated, err
 }
 
-// The longest name that logs in: as in certificates, and in the first message of
-// SCRAM, where a comma and an equals sign are three bytes each. Of its 8 KiB half of
-// one is for the nonce and the rest.
-const (
-	maxLoginName   = 4096
-	maxEscapedName = 7680
-)
+// maxEscapedName is the longest name in the first message of SCRAM, where a comma and
+// an equals sign are three bytes each. Of its 8 KiB half of one is for the nonce and
+// the rest.
+const maxEscapedName = 7680
 
 // checkLoginName refuses a name with which nobody could log in.
 func checkLoginName(name string) error {
@@ -91,8 +88,8 @@ func checkLoginName(name string) error {
 	switch {
 	case strings.ContainsRune(name, 0):
 		return usagef("the name %.64q holds a zero byte, which no log-in can carry", name)
-	case len(name) > maxLoginName:
-		return usagef("the name %.64q~ has %d bytes: %d is the most for a log-in", name, len(name), maxLoginName)
+	case len(name) > kafka.MaxName:
+		return usagef("the name %.64q~ has %d bytes: %d is the most for a log-in", name, len(name), kafka.MaxName)
 	case escaped > maxEscapedName:
 		return usagef("the name %.64q~ takes %d bytes in a log-in, where commas and equals signs are three each: %d is the most", name, escaped, maxEscapedName)
 	}

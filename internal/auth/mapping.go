@@ -9,6 +9,8 @@ import (
 
 	"golang.org/x/text/cases"
 	"golang.org/x/text/language"
+
+	"kaasd/internal/kafka"
 )
 
 // MappingRules turn the subject of a client's certificate into the name of a
@@ -80,11 +82,6 @@ func parseRule(found []string) ([]mappingRule, error) {
 	return []mappingRule{r}, nil
 }
 
-// maxName is the longest name of a principal that a certificate makes, in bytes:
-// sessions, quotas and lines of the log carry it. Common names have 64 letters at
-// the most (RFC 5280, appendix A), and authorities that sign others are few.
-const maxName = 4096
-
 // Principal is the name of the principal that a client with the certificate is:
 // its subject in the form of RFC 2253, as the rules turn it. An error says that
 // there is none, and the client must not get in.
@@ -99,8 +96,8 @@ func (m *MappingRules) Principal(cert *x509.Certificate) (name string, err error
 		return "", fmt.Errorf("no rule of ssl.principal.mapping.rules matches the certificate's subject %.256q", subject)
 	case name == "":
 		return "", fmt.Errorf("the name made of the certificate's subject %.256q is empty", subject)
-	case len(name) > maxName:
-		return "", fmt.Errorf("the name made of the certificate's subject %.256q has %d bytes (at most %d; a rule of ssl.principal.mapping.rules can make it shorter)", subject, len(name), maxName)
+	case len(name) > kafka.MaxName:
+		return "", fmt.Errorf("the name made of the certificate's subject %.256q has %d bytes (at most %d; a rule of ssl.principal.mapping.rules can make it shorter)", subject, len(name), kafka.MaxName)
 	}
 	return name, nil
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf16"
+
+	"kaasd/internal/kafka"
 )
 
 // vectors is the lines of a file of testdata that PrincipalVectors.java made.
@@ -177,8 +179,8 @@ func TestPrincipal(t *testing.T) {
 		{"no rule", parse("RULE:CN=bob/bob/"), alice, "", `matches the certificate's subject "CN=alice"`},
 		{"nothing is left", parse("RULE:.*//"), alice, "", "is empty"},
 		{"no subject", DefaultMapping(), named("3000"), "", "is empty"},
-		{"too long", parse("RULE:CN=alice/" + strings.Repeat("a", maxName+1) + "/"), alice, "", "has 4097 bytes"},
-		{"as long as may be", parse("RULE:CN=alice/" + strings.Repeat("a", maxName) + "/"), alice, strings.Repeat("a", maxName), ""},
+		{"too long", parse("RULE:CN=alice/" + strings.Repeat("a", kafka.MaxName+1) + "/"), alice, "", "has 4097 bytes"},
+		{"as long as may be", parse("RULE:CN=alice/" + strings.Repeat("a", kafka.MaxName) + "/"), alice, strings.Repeat("a", kafka.MaxName), ""},
 		{"not DER", DefaultMapping(), named("31"), "", "distinguished name"},
 		{"more than a name", DefaultMapping(), named("300000"), "", "after its end"},
 	} {

@@ -3,6 +3,11 @@ package kafka
 // PrincipalUser is the only principal type kaasd authenticates.
 const PrincipalUser = "User"
 
+// MaxName is the longest name that somebody or something may be known by, in bytes: of
+// those who log in or show a certificate, of entities with quotas and in ACLs. Sessions,
+// buckets and lines of the log carry it.
+const MaxName = 4096
+
 // Principal is who a connection speaks for.
 type Principal struct {
 	Type string // "User"

@@ -94,8 +94,8 @@ func (c ACLCreated) checkSize(m *Image) error {
 		called string
 		name   Name
 	}{{"resource name", c.Name}, {"principal", c.Principal}, {"host", c.Host}} {
-		if len(part.name) > maxName {
-			return kafka.Errorf(kafka.InvalidRequest, "the %s %.64q~ of an ACL has %d bytes: %d is the most", part.called, string(part.name), len(part.name), maxName)
+		if len(part.name) > kafka.MaxName {
+			return kafka.Errorf(kafka.InvalidRequest, "the %s %.64q~ of an ACL has %d bytes: %d is the most", part.called, string(part.name), len(part.name), kafka.MaxName)
 		}
 	}
 	return nil

@@ -2,9 +2,6 @@ package metadata
 
 import "kaasd/internal/kafka"
 
-// maxName is the longest name in an entry, and the longest salt, in bytes.
-const maxName = 4096
-
 // entries are a sort of entries that has a bound of its own. Whoever has the right
 // to make SCRAM credentials or ACLs could make any number of them, and all are in
 // memory. Quotas have a bound of the same kind where they are judged.

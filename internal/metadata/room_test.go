@@ -94,7 +94,7 @@ func TestStartAboveTheBound(t *testing.T) {
 // Above the bound nothing may be added, and what is there can be replaced and
 // deleted, until there is room again.
 func TestAboveTheBound(t *testing.T) {
-	long := strings.Repeat("n", 2*maxName) // of a version without a bound
+	long := strings.Repeat("n", 2*kafka.MaxName) // of a version without a bound
 	acl, scram := NewACLCreated(rule(long, "User:u", "*")), scramOf(long, kafka.ScramSHA256)
 	d := newImage(&Options{}).edit()
 	for _, c := range []Change{acl, scram} {
@@ -112,7 +112,7 @@ func TestAboveTheBound(t *testing.T) {
 		{"another user", kafka.PolicyViolation, []Change{scramOf("u", kafka.ScramSHA256)}},
 		{"an ACL that is there", kafka.NoError, []Change{acl}},
 		{"a credential that is replaced", kafka.NoError, []Change{scram}},
-		{"a longer salt", kafka.PolicyViolation, []Change{salted(scram, maxName)}},
+		{"a longer salt", kafka.PolicyViolation, []Change{salted(scram, kafka.MaxName)}},
 		{"another mechanism with a name too long for it", kafka.UnacceptableCredential, []Change{scramOf(long, kafka.ScramSHA512)}},
 		{"a deleted ACL", kafka.NoError, []Change{ACLDeleted(acl)}},
 		{"a user in place of another", kafka.NoError, []Change{ScramCredentialRemoved{User: scram.User, Mechanism: kafka.ScramSHA256}, scramOf("u", kafka.ScramSHA512)}},
@@ -154,14 +154,14 @@ func TestHeldIsWhatIsThere(t *testing.T) {
 }
 
 func TestTooLongForAnEntry(t *testing.T) {
-	long := strings.Repeat("n", maxName+1)
+	long := strings.Repeat("n", kafka.MaxName+1)
 	for _, c := range []struct {
 		change Change
 		code   kafka.Code
 		says   string
 	}{
 		{scramOf(long, kafka.ScramSHA256), kafka.UnacceptableCredential, `the user name "nnnn`},
-		{salted(scramOf("u", kafka.ScramSHA256), maxName+1), kafka.UnacceptableCredential, `the salt of user "u" has 4097 bytes: 4096 is the most`},
+		{salted(scramOf("u", kafka.ScramSHA256), kafka.MaxName+1), kafka.UnacceptableCredential, `the salt of user "u" has 4097 bytes: 4096 is the most`},
 		{NewACLCreated(rule(long, "User:u", "*")), kafka.InvalidRequest, `the resource name "nnnn`},
 		{NewACLCreated(rule("t", "User:"+long, "*")), kafka.InvalidRequest, `the principal "User:nnnn`},
 		{NewACLCreated(rule("t", "User:u", long)), kafka.InvalidRequest, `the host "nnnn`},

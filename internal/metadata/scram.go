@@ -82,10 +82,10 @@ func (m *Image) scramBytes(key scramKey) int {
 
 func (c ScramCredentialSet) checkSize(m *Image) error {
 	switch old, there := m.scrams.get(scramKey{string(c.User), c.Mechanism}); {
-	case !there && len(c.User) > maxName:
-		return kafka.Errorf(kafka.UnacceptableCredential, "the user name %.64q~ has %d bytes: %d is the most", string(c.User), len(c.User), maxName)
-	case len(c.Salt) > maxName && (!there || len(c.Salt) > len(old.Salt)):
-		return kafka.Errorf(kafka.UnacceptableCredential, "the salt of user %.64q has %d bytes: %d is the most", string(c.User), len(c.Salt), maxName)
+	case !there && len(c.User) > kafka.MaxName:
+		return kafka.Errorf(kafka.UnacceptableCredential, "the user name %.64q~ has %d bytes: %d is the most", string(c.User), len(c.User), kafka.MaxName)
+	case len(c.Salt) > kafka.MaxName && (!there || len(c.Salt) > len(old.Salt)):
+		return kafka.Errorf(kafka.UnacceptableCredential, "the salt of user %.64q has %d bytes: %d is the most", string(c.User), len(c.Salt), kafka.MaxName)
 	}
 	return nil
 }

@@ -11,9 +11,6 @@ const (
 	maxHeld      = 32 << 20
 	aroundEntity = 512
 	aroundKey    = 256
-	// maxName is the longest name that an entity may be given an override under,
-	// in bytes.
-	maxName = 4096
 )
 
 // weigh is what an override of an entity with so many values counts.
@@ -35,8 +32,8 @@ func (e *Enforcer) admit(c *change, before int) (more int, err *kafka.Error) {
 	more = weigh(c.entity, len(c.next)) - weigh(c.entity, there)
 	switch long, kind := longest(c.entity); {
 	case more <= 0:
-	case there == 0 && len(long) > maxName:
-		return 0, kafka.Errorf(kafka.InvalidRequest, "the %s %.64q~ has %d bytes: %d is the most for one with a quota", kind, long, len(long), maxName)
+	case there == 0 && len(long) > kafka.MaxName:
+		return 0, kafka.Errorf(kafka.InvalidRequest, "the %s %.64q~ has %d bytes: %d is the most for one with a quota", kind, long, len(long), kafka.MaxName)
 	case e.held+before+more > maxHeld:
 		return 0, kafka.Errorf(kafka.PolicyViolation, "all quotas set through the API would take more than %d bytes (%d for an entity, %d for a value, and the names): "+
 			"remove some, or let a default or the credentials file stand for many", maxHeld, aroundEntity, aroundKey)

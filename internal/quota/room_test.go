@@ -67,7 +67,7 @@ func TestRestoreAboveTheBound(t *testing.T) {
 	for i := range maxHeld/weigh(kafka.Entity{}, 1) + 1 {
 		settings = append(settings, Setting{Entity: kafka.UserEntity(fmt.Sprintf("user-%d", i)), Limits: Limits{"producer_byte_rate": 1}})
 	}
-	long := strings.Repeat("n", 2*maxName)
+	long := strings.Repeat("n", 2*kafka.MaxName)
 	settings = append(settings, Setting{Entity: kafka.UserEntity(long), Limits: Limits{"producer_byte_rate": 1}})
 	e.Restore(settings, nil)
 	if entries, err := e.Describe(Filter{}); err != nil || len(entries) != len(settings) {
@@ -89,7 +89,7 @@ func TestRestoreAboveTheBound(t *testing.T) {
 
 // TestLongNames: a name may have 4096 bytes, and one that is too long is told.
 func TestLongNames(t *testing.T) {
-	long := strings.Repeat("n", maxName+1)
+	long := strings.Repeat("n", kafka.MaxName+1)
 	for _, c := range []struct {
 		components []Component
 		ops        []Op
