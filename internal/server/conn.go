@@ -120,7 +120,6 @@ func (c *conn) serveAll() (err error) {
 		if err := c.answer(session, bytes, f); err != nil {
 			return err
 		}
-		c.giveWay(c.active, turnTime)
 	}
 }
 
@@ -162,6 +161,9 @@ func (c *conn) close(why error) {
 	c.server.leave(c)
 	c.door.metrics.open.Dec()
 	c.logEnd(why)
+	if !c.stopping() {
+		c.server.closing.rest(c.server.ids.Load())
+	}
 }
 
 func (c *conn) endSession(session Session) {
@@ -279,6 +281,7 @@ func (c *conn) serve(session Session) (a Answer, err error) {
 	if between >= turnTime {
 		c.turn = c.request.Received
 	}
+	c.giveWay(c.request.Received, turnTime)
 	c.request.Read = min(between, c.work)
 	c.work = 0
 	return session.Serve(c.context, &c.request)

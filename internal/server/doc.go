@@ -21,7 +21,8 @@
 //
 // Of the TLS handshakes that are going on half as many calculate at a time as
 // there are processors (turns), so that a flood of them leaves the others one. So
-// are connections put away whose peers have all gone at the same moment.
+// are connections put away whose peers have all gone at the same moment, with a rest of
+// 1 ms after each 16: processors that are never idle look at the network every 10 ms only.
 //
 // # TLS
 //
@@ -128,9 +129,16 @@
 // A frame keeps its memory until its answer is written; while somebody waits, a peer
 // must take a piece of that (64 KiB, or all of a shorter one) in each second. A request
 // that waits for others (Request.Park) either gives it back before (Request.DropFrame:
-// JoinGroup, SyncGroup), or its wait ends soon when somebody waits for memory, of 512 KiB
-// every 25 ms (Fetch, which keeps no more than it needs to wait (Request.Keep), answers with what
-// there is, and drops its frame then: records may take long).
+// JoinGroup, SyncGroup), or its wait ends when somebody waits for memory (Fetch, which keeps
+// no more than it needs to wait (Request.Keep), answers with what there is, and drops its
+// frame then: records may take long). Which ones end at a look (recall):
+//
+//	of owners who hold more than a waiting one will   512 KiB, until they hold as much as each other
+//	of the others, parked for a second or longer      128 KiB
+//
+// So owners have fair parts soon, and those of one owner do not end each other all the
+// time, which would be work for nothing. Small frames that come meanwhile are read
+// once they have their memory: ten thousand of them would take more than they wait for.
 //
 // Records of an answer need no memory where the peer is on a plain socket: the
 // kernel sends them from the file (outlet.SendFile). Any other transport, such as

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -74,36 +73,6 @@ func TestParkedRequestsGiveWay(t *testing.T) {
 			})
 		})
 	}
-}
-
-// TestFewEndAtATime: where the same ones ask for more than there is, requests that wait
-// end little by little: each that goes on is work.
-func TestFewEndAtATime(t *testing.T) {
-	var ended atomic.Int32
-	h := &handler{serve: func(ctx context.Context, r *Request) (Answer, error) {
-		parked, resume := r.Park(ctx)
-		defer resume()
-		<-parked.Done()
-		ended.Add(1)
-		return reply(nil), nil
-	}}
-	const size = 4 << 10
-	bubble(t, testOptions(), h, func(t *testing.T, r *rig) {
-		for range 400 {
-			r.waiting(size)
-		}
-		synctest.Wait()
-		if _, waiting := r.memory.members(); waiting == 0 {
-			t.Fatal("there is memory for all")
-		}
-		before := ended.Load()
-		time.Sleep(4 * hurryEvery)
-		synctest.Wait()
-		each := int32(hurryPart/(size*(decodedWeight-1)) + 1)
-		if n := ended.Load() - before; n < 3*each || n > 5*each {
-			t.Errorf("%d ended in four looks, want %d in each", n, each)
-		}
-	})
 }
 
 // TestDropFrame: the memory is back while the request waits, and is given back once.

@@ -279,6 +279,7 @@ func (m *memory) give(l *loan) {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	back := l.held > 0 || l == m.seat // else nobody can go on: thousands leave who have waited in vain
 	if l == m.seat {
 		m.seat = nil
 	} else {
@@ -286,5 +287,7 @@ func (m *memory) give(l *loan) {
 	}
 	m.close(l)
 	*l = loan{owner: l.owner}
-	m.grant()
+	if back {
+		m.grant()
+	}
 }

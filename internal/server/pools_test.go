@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"io"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -15,6 +16,16 @@ func (m *memory) state() (used int64, waiting int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.used, m.waiting
+}
+
+// lent is what all hold, who is outside the pool among them.
+func (m *memory) lent() (bytes int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, h := range m.holders {
+		bytes += h.held
+	}
+	return bytes
 }
 
 // members is that of what is not for strangers.
@@ -126,6 +137,61 @@ func TestBegunFramesHoldNothing(t *testing.T) {
 		c.receive()
 		if took := time.Since(began); took != 0 {
 			t.Errorf("a whole one took %v", took)
+		}
+	})
+}
+
+// TestFramesWaitUnread: a small frame that waits for memory behind others is not read
+// before it has it; and one that stalls then holds it for a moment only, and is served when
+// it is there.
+func TestFramesWaitUnread(t *testing.T) {
+	question := framed(append([]byte{0, byte(kafka.KeyMetadata)}, make([]byte, smallFrame-2)...))
+	var free chan struct{}
+	h := &handler{serve: func(ctx context.Context, r *Request) (Answer, error) {
+		if r.Frame[2] == 'f' {
+			<-free
+		}
+		return reply([]byte("done")), nil
+	}}
+	bubble(t, testOptions(), h, func(t *testing.T, r *rig) {
+		free = make(chan struct{})
+		for range r.memory.questions.limit/(smallFrame*(decodedWeight-1)) + 2 { // one more is seated, and one waits
+			c := r.pipe()
+			go c.Write(framed(append([]byte{0, byte(kafka.KeyMetadata), 'f'}, make([]byte, smallFrame-3)...)))
+			go io.Copy(io.Discard, c)
+		}
+		synctest.Wait()
+		if _, waiting := r.memory.questions.state(); waiting == 0 {
+			t.Error("nobody waits for memory")
+		}
+		whole, stalled := r.pipe(), r.pipe()
+		var written atomic.Bool
+		go func() {
+			whole.Write(question)
+			written.Store(true)
+		}()
+		go stalled.Write(question[:1000])
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if written.Load() {
+			t.Error("a frame was read before there was memory for it")
+		}
+		close(free)
+		synctest.Wait()
+		if got := string(whole.receive()); got != "done" {
+			t.Errorf("got %q", got)
+		}
+		if r.memory.questions.lent() == 0 {
+			t.Error("the frame that stalls was lent nothing")
+		}
+		time.Sleep(restTime)
+		synctest.Wait()
+		if lent := r.memory.questions.lent(); lent != 0 {
+			t.Errorf("it holds %d bytes after %v", lent, restTime)
+		}
+		go stalled.Write(question[1000:])
+		if got := string(stalled.receive()); got != "done" {
+			t.Errorf("when it was there: %q", got)
 		}
 	})
 }

@@ -23,9 +23,9 @@ const (
 	finished   = 30 * time.Second
 	leastHurry = paceBytes * int(hurried) / int(paceWindow)
 
-	hurryEvery = 25 * time.Millisecond // how often such are looked for while somebody waits
-	hurryPart  = 512 << 10             // bytes of memory whose requests end their wait at a time: to go on is work
-	takenIn    = time.Second           // how long a peer may take for a piece of an answer (heldStep) while others wait
+	hurryEvery = 25 * time.Millisecond  // how often such are looked for while somebody waits
+	restTime   = 100 * time.Millisecond // how long the rest of a small frame may take that holds memory
+	takenIn    = time.Second            // how long a peer may take for a piece of an answer (heldStep) while others wait
 )
 
 // hurryBytes is what a frame of the size must gain in each hurried.
@@ -187,16 +187,7 @@ func (c *conn) body(session Session, size int, limit time.Time) ([]byte, *frame,
 	c.first += sizeBytes
 	f := c.newFrame(session, c.rest[c.first:c.end])
 	if size <= smallFrame {
-		f.grow(0, size)
-		have := c.takeRest(f.buffer.bytes[:size])
-		for have < size {
-			n, err := c.fill(f.buffer.bytes[have:size])
-			if err != nil {
-				return nil, f, cutOff(err)
-			}
-			have += n
-		}
-		return f.buffer.bytes[:size:size], f, c.lendDecoded(f, size)
+		return c.middleBody(f, size, limit)
 	}
 	return c.largeBody(f, size, limit)
 }
@@ -217,6 +208,34 @@ func (c *conn) smallBody(session Session, size int) ([]byte, *frame, error) {
 	f.grow(0, size)
 	copy(f.buffer.bytes, bytes)
 	return f.buffer.bytes[:size:size], f, nil
+}
+
+// middleBody reads a frame that has no room in the read buffer. Where others wait for
+// memory it is lent what it is decoded to before its bytes are read: the frames of
+// thousands who wait would take more than what they wait for. One that stalls then gives
+// it back, and is lent again when it is there.
+func (c *conn) middleBody(f *frame, size int, limit time.Time) ([]byte, *frame, error) {
+	if f.memory.short() {
+		if err := c.lendDecoded(f, size); err != nil {
+			return nil, f, err
+		}
+		c.until(time.Now().Add(restTime))
+	}
+	f.grow(0, size)
+	have := c.takeRest(f.buffer.bytes[:size])
+	for have < size {
+		n, err := c.fill(f.buffer.bytes[have:size])
+		if errors.Is(err, errDue) && f.loan.held > 0 {
+			f.memory.give(&f.loan)
+			c.until(limit)
+			continue
+		}
+		if err != nil {
+			return nil, f, cutOff(err)
+		}
+		have += n
+	}
+	return f.buffer.bytes[:size:size], f, c.lendDecoded(f, size)
 }
 
 // largeBody reads a frame into memory that grows as its bytes arrive, as
@@ -283,8 +302,8 @@ func (c *conn) lend(f *frame, have, size int) error {
 	return nil
 }
 
-// lendDecoded takes the memory for what a small frame is decoded to. The frame itself is
-// not counted: it is there, so that nobody who stalls in it holds memory.
+// lendDecoded takes the memory for what a small frame is decoded to, unless the frame
+// holds it. The frame itself is not counted.
 func (c *conn) lendDecoded(f *frame, size int) error {
 	decoded := int64(size) * (f.weight - 1)
 	if decoded == 0 {
@@ -303,7 +322,13 @@ func (c *conn) borrow(f *frame, want int64) error {
 	c.gaining.Store(0)
 	c.still.Store(true)
 	defer c.still.Store(false)
-	return f.memory.wait(c.context, c.server.stopping, &f.loan)
+	if err := f.memory.wait(c.context, c.server.stopping, &f.loan); err != nil {
+		return err
+	}
+	if c.peerGone() {
+		return errGone // with thousands of others, perhaps
+	}
+	return nil
 }
 
 // reserve is Request.Reserve for this connection. A request that lies in the read
@@ -337,11 +362,10 @@ func (s *Server) hurryAll(now time.Time) bool {
 // have not gained their hurryBytes for some time, or whose peers have taken nothing of
 // the answer.
 func (s *Server) hurry(m *memory, now time.Time) {
-	then, ended := now.Add(-hurried).UnixNano(), int64(0)
+	then, recall := now.Add(-hurried).UnixNano(), m.recall(now)
 	for _, c := range s.connections() {
-		if p := c.parked.Load(); p != nil && p.lender == m && ended < hurryPart {
+		if p := c.parked.Load(); p != nil && p.lender == m && recall.wants(p) {
 			p.end()
-			ended += p.holds
 		}
 		if c.lender.Load() != m {
 			continue

@@ -34,7 +34,7 @@ type Server struct {
 	seats   seats
 	crowd   crowd // of handshakes
 	shaking Turns // handshakes that calculate
-	closing Turns // connections that have ended
+	closing closings
 
 	// stopping is closed when Run is asked to stop, stopped is set before.
 	stopping chan struct{}
@@ -68,7 +68,7 @@ func New(o Options, h Handler, log *zap.Logger, reg prometheus.Registerer) *Serv
 		seats:    make(seats, o.Handshakes),
 		crowd:    newCrowd(o.Handshakes),
 		shaking:  NewTurns(),
-		closing:  NewTurns(),
+		closing:  closings{Turns: NewTurns()},
 		stopping: make(chan struct{}),
 		maxConns: o.mostConnections(),
 		conns:    map[uint64]*conn{},

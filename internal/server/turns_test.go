@@ -10,7 +10,7 @@ import (
 func TestClosingTakesTurns(t *testing.T) {
 	const many = 100
 	bubble(t, testOptions(), &handler{serve: echo}, func(t *testing.T, r *rig) {
-		for range cap(r.closing) {
+		for range cap(r.closing.Turns) {
 			r.closing.Take()
 		}
 		stays := r.pipe()
@@ -25,7 +25,7 @@ func TestClosingTakesTurns(t *testing.T) {
 		if got := string(stays.receive()); got != "abcdefgh" {
 			t.Errorf("got %q", got)
 		}
-		for range cap(r.closing) {
+		for range cap(r.closing.Turns) {
 			r.closing.Pass()
 		}
 		synctest.Wait()
@@ -44,8 +44,8 @@ func TestNoTurnForSlowPeers(t *testing.T) {
 		c.receive()
 		go c.send([]byte{0xff, 0xff, 0xff, 0xff}) // the connection ends, and c takes nothing any more
 		synctest.Wait()
-		if n := r.open(); n != 1 || len(r.closing) != 0 {
-			t.Errorf("%d connections are open, want 1 that says the end of TLS, with %d turns taken", n, len(r.closing))
+		if n := r.open(); n != 1 || len(r.closing.Turns) != 0 {
+			t.Errorf("%d connections are open, want 1 that says the end of TLS, with %d turns taken", n, len(r.closing.Turns))
 		}
 	})
 }

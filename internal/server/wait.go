@@ -14,8 +14,8 @@ import (
 // at: within a second means before it has passed.
 const lookEvery = 750 * time.Millisecond
 
-// abortTurn is how many connections are ended before they, and others, get their turn:
-// thousands at once would be in the way of every request.
+// abortTurn is how many connections are ended before they are put away: thousands at
+// once would be in the way of every request.
 const abortTurn = 32
 
 // lingerTime is how long a peer has to take its last answer and close.
@@ -68,16 +68,18 @@ func (c *conn) delay(d time.Duration) error {
 // pause is the wait of a parked request.
 type pause struct {
 	end    context.CancelFunc
+	since  time.Time
 	lender *memory // the pool that the request's frame holds memory of; nil: none
+	holder *holder // whose it is there
 	holds  int64   // bytes of it
 }
 
 // park is Request.Park for this connection.
 func (c *conn) park(ctx context.Context) (context.Context, func()) {
 	parked, cancel := context.WithCancel(ctx)
-	p := &pause{end: cancel, lender: c.request.frame.lender()}
+	p := &pause{end: cancel, since: time.Now(), lender: c.request.frame.lender()}
 	if p.lender != nil {
-		p.holds = c.request.frame.loan.held
+		p.holder, p.holds = c.request.frame.loan.holder, c.request.frame.loan.held
 	}
 	c.parked.Store(p)
 	c.still.Store(true)
@@ -141,7 +143,9 @@ func (s *Server) look(l *lookout) {
 		if c.gone.Load() || !c.watched && c.peerGone() {
 			c.abort(errGone)
 			if aborted++; aborted%abortTurn == 0 {
-				runtime.Gosched()
+				runtime.Gosched() // they ask for a turn
+				s.closing.Take()
+				s.closing.Pass()
 			}
 		}
 	}
