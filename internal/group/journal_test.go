@@ -114,6 +114,51 @@ func TestLogStaysSmall(t *testing.T) {
 	stop()
 }
 
+// TestWeight: what a log is thought to take that holds everything once is what it takes,
+// so that it is not rewritten over and over.
+func TestWeight(t *testing.T) {
+	ctx, now := t.Context(), time.Now()
+	for name, do := range map[string]func(*testing.T, *Coordinator, string){
+		"offsets": func(t *testing.T, c *Coordinator, group string) {
+			if err := c.Commit(ctx, now, group, &Commit{Generation: -1, Topics: offset(1, 0, 5)}); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"metadata": func(t *testing.T, c *Coordinator, group string) {
+			r := &Commit{Generation: -1, Topics: offset(1, 0, 5)}
+			r.Topics[0].Partitions[0].Metadata = strings.Repeat("x", 4096)
+			if err := c.Commit(ctx, now, group, r); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"members": func(t *testing.T, c *Coordinator, group string) {
+			r := consumer("")
+			r.InstanceID, r.Protocols[0].Metadata = "i", make([]byte, 500)
+			v := c.Join(now, group, r).Value()
+			c.Sync(now, group, &Sync{MemberID: v.MemberID, Generation: 1, InstanceID: "i", Assignments: map[string][]byte{v.MemberID: make([]byte, 900)}})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := DefaultOptions()
+			o.InitialDelay, o.SpareLog = 0, 4<<10
+			c, stop, err := openOn(t, vfs.Memory(), o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer stop()
+			for i := range 200 {
+				do(t, c, fmt.Sprint("group-", i))
+			}
+			if err := c.journal.rewrite(ctx, now, c.rewriteAll); err != nil {
+				t.Fatal(err)
+			}
+			if size, weight := float64(c.journal.size.Load()), float64(c.weight()); weight < size*0.8 || weight > size*1.2 {
+				t.Errorf("the log takes %v bytes, and is thought to take %v", size, weight)
+			}
+		})
+	}
+}
+
 // TestLargeGroup: a group is rewritten in records of a bounded size.
 func TestLargeGroup(t *testing.T) {
 	g := newMachine("g", new(Options), nil, time.Now())

@@ -38,7 +38,10 @@ func (g *machine) weight() int64 {
 	const batch, record, partition, member = 75, 20, 34, 60
 	n := 0
 	for _, t := range g.offsets.byID {
-		n += 20 + len(t.name) + partition*len(t.partitions)
+		n += 20 + len(t.name)
+		for _, p := range t.partitions {
+			n += partition + len(p.Metadata)
+		}
 	}
 	if n > 0 {
 		n += (1 + g.offsets.len()/maxRewritten) * (batch + record + len(g.name))
