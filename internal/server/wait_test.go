@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -280,6 +281,36 @@ func TestPeerGoneWhileParked(t *testing.T) {
 	if err := <-ended; !errors.Is(err, errGone) {
 		t.Errorf("got %v, want %v", err, errGone)
 	}
+}
+
+// TestGoneEndInTurn: of requests that wait, and whose peers have all gone, no more end
+// before some of them were put away.
+func TestGoneEndInTurn(t *testing.T) {
+	const many = 3 * abortTurn
+	ended := make(chan error, many)
+	r := start(t, testOptions(), parking(ended))
+	for range cap(r.closing.Turns) {
+		r.closing.Take()
+	}
+	var all [many]*client
+	for i := range all {
+		all[i] = r.dial()
+		all[i].send(framed([]byte("park")))
+	}
+	eventually(t, "all wait", func() bool {
+		return !slices.ContainsFunc(r.connections(), func(c *conn) bool { return c.parked.Load() == nil })
+	})
+	for _, c := range all {
+		c.Close()
+	}
+	eventually(t, "some end", func() bool { return len(ended) >= abortTurn })
+	if len(ended) > abortTurn {
+		t.Errorf("%d ended, want %d", len(ended), abortTurn)
+	}
+	for range cap(r.closing.Turns) {
+		r.closing.Pass()
+	}
+	eventually(t, "all are put away", func() bool { return r.open() == 0 })
 }
 
 // TestParkedRequestKeepsTheOrder: requests pipelined behind a parked one are
