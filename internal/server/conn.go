@@ -53,6 +53,7 @@ type conn struct {
 	still   atomic.Bool            // not reading: the lookout watches the peer
 	watched bool                   // by hangups; set before the first still
 	gone    atomic.Bool            // hangups has heard the peer go
+	noticed bool                   // the lookout has: it ends the connection
 	lender  atomic.Pointer[memory] // the pool of the last frame that may have taken memory
 	gaining atomic.Int64           // since when a frame with memory waits for its next hurryBytes, ns since the epoch; 0: none does
 	giving  atomic.Int64           // since when the answer to such a frame waits until the peer takes the next piece of it; 0: none does
@@ -134,12 +135,14 @@ const (
 // that sends requests without waiting for answers, or large ones as fast as they are
 // read, never makes the goroutine wait, and a thousand of those would each keep a
 // processor for the 10 ms after which Go takes it away, before anybody else is
-// answered.
-func (c *conn) giveWay(now time.Time, turn time.Duration) {
-	if now.Sub(c.turn) >= turn {
-		runtime.Gosched()
-		c.turn = now
+// answered. It gives the time when the connection goes on.
+func (c *conn) giveWay(now time.Time, turn time.Duration) time.Time {
+	if now.Sub(c.turn) < turn {
+		return now
 	}
+	runtime.Gosched()
+	c.turn = time.Now()
+	return c.turn
 }
 
 // close ends everything the connection has and says why it ended.
@@ -276,14 +279,14 @@ func (c *conn) dispatch(d delivery) error {
 
 func (c *conn) serve(session Session) (a Answer, err error) {
 	defer c.survive(&err)
-	c.request.Received = time.Now()
-	between := c.request.Received.Sub(c.active)
+	now := time.Now()
+	between := now.Sub(c.active)
 	if between >= turnTime {
-		c.turn = c.request.Received
+		c.turn = now
 	}
-	c.giveWay(c.request.Received, turnTime)
 	c.request.Read = min(between, c.work)
 	c.work = 0
+	c.request.Received = c.giveWay(now, turnTime) // others' turns are no work of this one
 	return session.Serve(c.context, &c.request)
 }
 

@@ -73,7 +73,7 @@ type Session interface {
 // Request is one frame on its way.
 type Request struct {
 	Frame    []byte    // header and body, without the size
-	Received time.Time // when the last byte was there
+	Received time.Time // when the last byte was there, and others had had their turn
 
 	// Read is the time spent in reading the frame, as far as it was not waiting
 	// for the peer: at most 5 us for each read and 1 ns for each byte. A frame

@@ -240,12 +240,16 @@ func (m *memory) first(may func(*loan) bool) *loan {
 	return first
 }
 
-// unqueue takes a loan out of the queue, if it is there.
-func (m *memory) unqueue(l *loan) {
-	if at, waits := l.place(); waits {
-		l.holder.waiting = slices.Delete(l.holder.waiting, at, at+1)
-		m.waiting--
+// unqueue takes a loan out of the queue, if it is there, and says whether another one
+// of its owner is looked at from now on.
+func (m *memory) unqueue(l *loan) (another bool) {
+	at, waits := l.place()
+	if !waits {
+		return false
 	}
+	l.holder.waiting = slices.Delete(l.holder.waiting, at, at+1)
+	m.waiting--
+	return at < lookahead && len(l.holder.waiting) >= lookahead
 }
 
 // leave takes a loan out of the queue; what it was granted meanwhile stays
@@ -253,7 +257,9 @@ func (m *memory) unqueue(l *loan) {
 func (m *memory) leave(l *loan) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.unqueue(l)
+	if m.unqueue(l) {
+		m.grant()
+	}
 }
 
 // shrink returns what the loan holds above so many bytes.

@@ -191,3 +191,29 @@ func TestMemoryServesWhoHoldsLeast(t *testing.T) {
 		t.Errorf("in the end %d bytes are used, %d owners are known, %d wait", m.used, len(m.holders), m.waiting)
 	}
 }
+
+// TestMemoryLooksBehind: who waits behind as many as are looked at gets what there is
+// when some of them leave.
+func TestMemoryLooksBehind(t *testing.T) {
+	m := newMemory(4096 * kib)
+	full := make([]loan, 16)
+	for i := range full {
+		full[i].large = i < 12
+		m.tryTake(&full[i], 256*kib)
+	}
+	large := make([]loan, 1+lookahead)
+	for i := range large { // the first has the seat
+		large[i].large = true
+		m.tryTake(&large[i], 256*kib)
+	}
+	var small loan
+	m.tryTake(&small, 256*kib)
+	m.give(&full[15])
+	if ready(&small) {
+		t.Fatalf("more than %d are looked at", lookahead)
+	}
+	m.leave(&large[1])
+	if !ready(&small) {
+		t.Error("it waits on though there is room for it, and nobody before it who could take it")
+	}
+}

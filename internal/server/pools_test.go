@@ -119,8 +119,8 @@ func TestQuestionsOfOthers(t *testing.T) {
 	})
 }
 
-// TestBegunFramesHoldNothing: who stalls in a small frame holds no memory that others
-// wait for.
+// TestBegunFramesHoldNothing: who stalls in a small frame that came while nobody waited
+// holds no memory.
 func TestBegunFramesHoldNothing(t *testing.T) {
 	bubble(t, testOptions(), &handler{serve: echo}, func(t *testing.T, r *rig) {
 		question := framed(append([]byte{0, byte(kafka.KeyMetadata)}, make([]byte, smallFrame-2)...))
@@ -184,16 +184,38 @@ func TestFramesWaitUnread(t *testing.T) {
 		if r.memory.questions.lent() == 0 {
 			t.Error("the frame that stalls was lent nothing")
 		}
-		time.Sleep(restTime)
+		time.Sleep(smallTime)
 		synctest.Wait()
 		if lent := r.memory.questions.lent(); lent != 0 {
-			t.Errorf("it holds %d bytes after %v", lent, restTime)
+			t.Errorf("it holds %d bytes after %v", lent, smallTime)
 		}
 		go stalled.Write(question[1000:])
 		if got := string(stalled.receive()); got != "done" {
 			t.Errorf("when it was there: %q", got)
 		}
 	})
+}
+
+// TestSlowFramesOfWeightOne: what holds no memory may stall as long as where nobody waits.
+func TestSlowFramesOfWeightOne(t *testing.T) {
+	for _, key := range []kafka.APIKey{kafka.KeyProduce, kafka.KeySASLAuthenticate} {
+		bubble(t, testOptions(), &handler{serve: echo}, func(t *testing.T, r *rig) {
+			frame := framed(append([]byte{0, byte(key)}, make([]byte, 2000)...))
+			m := r.memory.of(&session{handler: &handler{}}, frame[sizeBytes:])
+			for !m.short() {
+				m.tryTake(&loan{}, m.share)
+			}
+			c := r.pipe()
+			go func() {
+				c.Write(frame[:1000])
+				time.Sleep(10 * smallTime)
+				c.Write(frame[1000:])
+			}()
+			if _, err := readFrame(c); err != nil {
+				t.Errorf("key %d: %v", key, err)
+			}
+		})
+	}
 }
 
 // TestKeep: a request that waits gives back what it does not need for that, and no more

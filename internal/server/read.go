@@ -24,7 +24,7 @@ const (
 	leastHurry = paceBytes * int(hurried) / int(paceWindow)
 
 	hurryEvery = 25 * time.Millisecond  // how often such are looked for while somebody waits
-	restTime   = 100 * time.Millisecond // how long the rest of a small frame may take that holds memory
+	smallTime  = 100 * time.Millisecond // how long a small frame may take to arrive that holds memory
 	takenIn    = time.Second            // how long a peer may take for a piece of an answer (heldStep) while others wait
 )
 
@@ -187,7 +187,7 @@ func (c *conn) body(session Session, size int, limit time.Time) ([]byte, *frame,
 	c.first += sizeBytes
 	f := c.newFrame(session, c.rest[c.first:c.end])
 	if size <= smallFrame {
-		return c.middleBody(f, size, limit)
+		return c.middleBody(session, f, size)
 	}
 	return c.largeBody(f, size, limit)
 }
@@ -214,12 +214,15 @@ func (c *conn) smallBody(session Session, size int) ([]byte, *frame, error) {
 // memory it is lent what it is decoded to before its bytes are read: the frames of
 // thousands who wait would take more than what they wait for. One that stalls then gives
 // it back, and is lent again when it is there.
-func (c *conn) middleBody(f *frame, size int, limit time.Time) ([]byte, *frame, error) {
+func (c *conn) middleBody(session Session, f *frame, size int) ([]byte, *frame, error) {
 	if f.memory.short() {
 		if err := c.lendDecoded(f, size); err != nil {
 			return nil, f, err
 		}
-		c.until(time.Now().Add(restTime))
+		if f.loan.held > 0 {
+			c.active = time.Now() // until now it could do nothing
+			c.until(c.active.Add(smallTime))
+		}
 	}
 	f.grow(0, size)
 	have := c.takeRest(f.buffer.bytes[:size])
@@ -227,6 +230,7 @@ func (c *conn) middleBody(f *frame, size int, limit time.Time) ([]byte, *frame, 
 		n, err := c.fill(f.buffer.bytes[have:size])
 		if errors.Is(err, errDue) && f.loan.held > 0 {
 			f.memory.give(&f.loan)
+			limit, _ := c.patience(session)
 			c.until(limit)
 			continue
 		}
@@ -326,7 +330,7 @@ func (c *conn) borrow(f *frame, want int64) error {
 		return err
 	}
 	if c.peerGone() {
-		return errGone // with thousands of others, perhaps
+		return errGone // while it waited, perhaps for long
 	}
 	return nil
 }

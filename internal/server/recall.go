@@ -17,38 +17,49 @@ const (
 // who wait for it.
 type recall struct {
 	memory       *memory
-	old          time.Time // who waits since before has waited for long
-	poorest      int64     // the least that an owner who waits for memory will hold with it
-	unfair, aged int64     // bytes that were recalled
+	old          time.Time         // who waits since before has waited for long
+	poorest      int64             // the least that an owner who waits for memory will hold with it
+	unfair, aged int64             // bytes that were recalled
+	from         map[*holder]int64 // the same, by owner: they hold them until they go on
 }
 
 func (m *memory) recall(now time.Time) *recall {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	r := &recall{memory: m, old: now.Add(-recallAfter)}
-	if l := m.first(func(*loan) bool { return true }); l != nil {
-		r.poorest = l.holder.held + l.need
-	}
-	return r
+	return &recall{memory: m, old: now.Add(-recallAfter), poorest: m.poorest(), from: map[*holder]int64{}}
 }
 
-// wants says whether a request's wait is to end.
+// poorest is the least that an owner who waits will hold with what it waits for.
+func (m *memory) poorest() int64 {
+	least := m.limit
+	for _, h := range m.holders {
+		if len(h.waiting) > 0 {
+			least = min(least, h.held+h.waiting[0].need)
+		}
+	}
+	return least
+}
+
+// wants says whether a request's wait is to end. That of who holds the seat always is:
+// the seat is for those who go on.
 func (r *recall) wants(p *pause) bool {
+	seated, held := r.memory.standing(p)
 	switch {
-	case r.unfair < recallUnfair && r.memory.heldBy(p.holder)-r.unfair-p.holds >= r.poorest:
+	case seated:
+	case r.unfair < recallUnfair && held-r.from[p.holder]-p.holds >= r.poorest:
 		r.unfair += p.holds
 	case r.aged < recallOld && p.since.Before(r.old):
 		r.aged += p.holds
 	default:
 		return false
 	}
+	r.from[p.holder] += p.holds
 	return true
 }
 
-// heldBy is what an owner holds, which what was recalled from it is a part of until its
-// requests have gone on.
-func (m *memory) heldBy(h *holder) int64 {
+// standing is whether a request that waits has the seat, and how much its owner holds.
+func (m *memory) standing(p *pause) (seated bool, held int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return h.held
+	return m.seat == p.loan, p.holder.held
 }

@@ -14,28 +14,14 @@ type Turns chan struct{}
 // NewTurns leaves half of the processors to requests.
 func NewTurns() Turns { return make(Turns, max(1, runtime.GOMAXPROCS(0)/2)) }
 
-// Take waits for a turn. Who has waited lets others go first: Go has who is woken run
-// next on the same processor, so that turns in a row would leave it to nobody else.
-func (t Turns) Take() {
-	select {
-	case t <- struct{}{}:
-	default:
-		t <- struct{}{}
-		runtime.Gosched()
-	}
-}
+// Take waits for a turn.
+func (t Turns) Take() { t <- struct{}{} }
 
 // TakeBefore waits for a turn, or for the end of the context: then there is none, and
 // the error is its cause.
 func (t Turns) TakeBefore(ctx context.Context) error {
 	select {
 	case t <- struct{}{}:
-		return nil
-	default:
-	}
-	select {
-	case t <- struct{}{}:
-		runtime.Gosched()
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)

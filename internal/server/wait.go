@@ -4,7 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"io"
-	"runtime"
+	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -14,9 +14,12 @@ import (
 // at: within a second means before it has passed.
 const lookEvery = 750 * time.Millisecond
 
-// abortTurn is how many connections are ended before they are put away: thousands at
-// once would be in the way of every request.
-const abortTurn = 32
+// Peers that have gone by the thousand are ended little by little: all at once would be
+// in the way of every request.
+const (
+	abortTurn  = 32 // connections at a time
+	abortEvery = 2 * time.Millisecond
+)
 
 // lingerTime is how long a peer has to take its last answer and close.
 const lingerTime = 500 * time.Millisecond
@@ -70,6 +73,7 @@ type pause struct {
 	end    context.CancelFunc
 	since  time.Time
 	lender *memory // the pool that the request's frame holds memory of; nil: none
+	loan   *loan   // that of the frame
 	holder *holder // whose it is there
 	holds  int64   // bytes of it
 }
@@ -79,7 +83,8 @@ func (c *conn) park(ctx context.Context) (context.Context, func()) {
 	parked, cancel := context.WithCancel(ctx)
 	p := &pause{end: cancel, since: time.Now(), lender: c.request.frame.lender()}
 	if p.lender != nil {
-		p.holder, p.holds = c.request.frame.loan.holder, c.request.frame.loan.held
+		p.loan = &c.request.frame.loan
+		p.holder, p.holds = p.loan.holder, p.loan.held
 	}
 	c.parked.Store(p)
 	c.still.Store(true)
@@ -103,53 +108,85 @@ func (c *conn) unpark() {
 // lookOut ends the connections that do not read and whose peer is gone, and hurries
 // those who hold memory that others wait for, until the server stops.
 func (s *Server) lookOut() {
-	gone, slow := time.NewTicker(lookEvery), time.NewTimer(hurryEvery)
+	gone, slow, ends := time.NewTicker(lookEvery), newAlarm(), newAlarm()
 	defer gone.Stop()
 	defer slow.Stop()
-	armed := true // slow
+	defer ends.Stop()
 	var l lookout
 	for {
 		select {
 		case <-gone.C:
 			s.look(&l)
 		case <-s.memory.wanted:
-			if !armed {
-				armed = true
-				slow.Reset(hurryEvery)
-			}
+			slow.in(hurryEvery)
 		case now := <-slow.C:
+			slow.rang()
 			s.look(&l) // who has gone needs none
-			if armed = s.hurryAll(now); armed {
-				slow.Reset(hurryEvery)
+			if s.hurryAll(now) {
+				slow.in(hurryEvery)
 			}
+		case <-ends.C:
+			ends.rang()
+			l.endSome()
 		case <-s.stopping:
 			return
 		}
+		if len(l.gone) > 0 {
+			ends.in(abortEvery)
+		}
 	}
 }
 
-// lookout is memory that is used again for every look.
+// alarm is a timer that is set once until it has rung.
+type alarm struct {
+	*time.Timer
+	set bool
+}
+
+func newAlarm() *alarm {
+	a := &alarm{Timer: time.NewTimer(time.Hour)}
+	a.Stop()
+	return a
+}
+
+func (a *alarm) in(d time.Duration) {
+	if !a.set {
+		a.set = true
+		a.Reset(d)
+	}
+}
+
+func (a *alarm) rang() { a.set = false }
+
+// lookout is what the lookout has seen, and memory that it uses again.
 type lookout struct {
 	heard []uint64
 	still []*conn
+	gone  []*conn // whose end is still to come
 }
 
-// look looks once at all connections that do not read.
+// look looks once at all connections that do not read, and ends some of those whose
+// peers have gone.
 func (s *Server) look(l *lookout) {
 	l.heard = s.hangups.heard(l.heard[:0])
 	l.still = s.still(l.still[:0], l.heard)
-	aborted := 0
 	for _, c := range l.still {
-		if c.gone.Load() || !c.watched && c.peerGone() {
-			c.abort(errGone)
-			if aborted++; aborted%abortTurn == 0 {
-				runtime.Gosched() // they ask for a turn
-				s.closing.Take()
-				s.closing.Pass()
-			}
+		if !c.noticed && (c.gone.Load() || !c.watched && c.peerGone()) {
+			c.noticed = true
+			l.gone = append(l.gone, c)
 		}
 	}
 	clear(l.still)
+	l.endSome()
+}
+
+// endSome ends connections whose peers have gone.
+func (l *lookout) endSome() {
+	some := l.gone[:min(abortTurn, len(l.gone))]
+	for _, c := range some {
+		c.abort(errGone)
+	}
+	l.gone = slices.Delete(l.gone, 0, len(some))
 }
 
 // still notes whose peers were heard to go, and appends the connections that
