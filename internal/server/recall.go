@@ -18,6 +18,7 @@ const (
 type recall struct {
 	memory       *memory
 	old          time.Time         // who waits since before has waited for long
+	seat         bool              // the seat was recalled
 	poorest      int64             // the least that an owner who waits for memory will hold with it
 	unfair, aged int64             // bytes that were recalled
 	from         map[*holder]int64 // the same, by owner: they hold them until they go on
@@ -45,7 +46,8 @@ func (m *memory) poorest() int64 {
 func (r *recall) wants(p *pause) bool {
 	seated, held := r.memory.standing(p)
 	switch {
-	case seated:
+	case seated && !r.seat:
+		r.seat = true
 	case r.unfair < recallUnfair && held-r.from[p.holder]-p.holds >= r.poorest:
 		r.unfair += p.holds
 	case r.aged < recallOld && p.since.Before(r.old):

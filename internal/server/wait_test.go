@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -283,34 +282,28 @@ func TestPeerGoneWhileParked(t *testing.T) {
 	}
 }
 
-// TestGoneEndInTurn: of requests that wait, and whose peers have all gone, no more end
-// before some of them were put away.
-func TestGoneEndInTurn(t *testing.T) {
+// TestGoneEndLittleByLittle: of thousands that wait, and whose peers have all gone, only
+// some end at a time.
+func TestGoneEndLittleByLittle(t *testing.T) {
 	const many = 3 * abortTurn
 	ended := make(chan error, many)
-	r := start(t, testOptions(), parking(ended))
-	for range cap(r.closing.Turns) {
-		r.closing.Take()
-	}
-	var all [many]*client
-	for i := range all {
-		all[i] = r.dial()
-		all[i].send(framed([]byte("park")))
-	}
-	eventually(t, "all wait", func() bool {
-		return !slices.ContainsFunc(r.connections(), func(c *conn) bool { return c.parked.Load() == nil })
+	bubble(t, testOptions(), parking(ended), func(t *testing.T, r *rig) {
+		for range many {
+			r.pipe().send(framed([]byte("park")))
+		}
+		synctest.Wait()
+		for _, c := range r.connections() {
+			c.gone.Store(true)
+		}
+		time.Sleep(lookEvery - abortEvery)
+		for i := range 1 + many/abortTurn {
+			synctest.Wait()
+			if got := len(ended); got != i*abortTurn {
+				t.Errorf("%d have ended after %d times, want %d at a time", got, i, abortTurn)
+			}
+			time.Sleep(abortEvery)
+		}
 	})
-	for _, c := range all {
-		c.Close()
-	}
-	eventually(t, "some end", func() bool { return len(ended) >= abortTurn })
-	if len(ended) > abortTurn {
-		t.Errorf("%d ended, want %d", len(ended), abortTurn)
-	}
-	for range cap(r.closing.Turns) {
-		r.closing.Pass()
-	}
-	eventually(t, "all are put away", func() bool { return r.open() == 0 })
 }
 
 // TestParkedRequestKeepsTheOrder: requests pipelined behind a parked one are
