@@ -15,6 +15,10 @@ const (
 	lastPause  = time.Second
 )
 
+// refusedTurn is how many connections a door refuses for the quota between two rests, in
+// which others are heard: a thousand come back at once when a second is over.
+const refusedTurn = 16
+
 // accept takes connections from a door until it is closed. Where they begin
 // with a handshake, the seat for it comes first: without one, connections wait
 // in the kernel's queue.
@@ -92,6 +96,9 @@ func (s *Server) admit(d *door, nc net.Conn, host string) bool {
 		nc.Close()
 	}
 	s.rejected(d, host, byQuota, a.Refuse)
+	if d.refused++; d.refused%refusedTurn == 0 {
+		s.pause(closingRest)
+	}
 	return false
 }
 

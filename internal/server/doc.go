@@ -17,12 +17,12 @@
 // limit and no gauge, and one goroutine closes each when it is due, so that a
 // client which comes back at once does not turn a refusal into a storm. The
 // porch holds a sixteenth of the descriptors, 16 to 4,096; beyond it sockets
-// close at once.
+// close at once. After each 16 such an acceptor rests for 1 ms.
 //
 // Of the TLS handshakes that are going on half as many calculate at a time as
 // there are processors (turns), so that a flood of them leaves the others one. So
-// are connections put away whose peers have all gone at the same moment, with a rest of
-// 1 ms after each 16: processors that are never idle look at the network every 10 ms only.
+// are connections put away whose peers have all gone at the same moment, with such rests
+// too: processors that are never idle look at the network every 10 ms only.
 //
 // # TLS
 //
@@ -167,14 +167,14 @@
 // # Peers that go away
 //
 // While nothing is read (a parked request, a mute, a wait for memory) one
-// goroutine, the lookout, asks every 750 ms whose peers have gone. An end of
-// file or a reset ends the connection's context, also when requests wait in the
-// socket before it: nobody is there to take their answers, and they must cost
-// the user nothing. Where thousands have gone, 32 end every 2 ms. On Linux every connection is registered once with an epoll
-// instance that hears of nothing else, so a look costs one system call however
-// many are muted. Elsewhere, and where registering fails, the lookout peeks for
-// one byte in each socket without taking it, and an end of file behind data is
-// found when the data is read.
+// goroutine, the lookout, asks every 750 ms whose peers have gone. An end of file or
+// a reset ends the connection's context, also when requests wait in the socket
+// before it: nobody is there to take their answers, and they must cost the user
+// nothing. Where thousands have gone, 32 end every 2 ms. On Linux every connection
+// is registered once with an epoll instance that hears of nothing else, so a look
+// costs one system call however many are muted. Elsewhere, and where registering
+// fails, the lookout peeks for one byte in each socket without taking it, and an end
+// of file behind data is found when the data is read.
 //
 // # Stopping
 //

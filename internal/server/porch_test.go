@@ -118,8 +118,8 @@ func TestStormOfRefusedConnections(t *testing.T) {
 		for i := range held {
 			wait := time.Duration(1+i*337%1000) * time.Millisecond
 			a.say(wait, errTooMany)
-			due[i] = time.Now().Add(wait)
 			held[i], _ = r.knock()
+			due[i] = time.Now().Add(wait)
 			if i%50 == 49 {
 				asked := time.Now()
 				served.send(framed([]byte("meanwhile")))
@@ -262,4 +262,19 @@ func (o onListener) Admit(listener string, remote net.Addr, now time.Time) Admis
 		return Admission{}
 	}
 	return o.Admitter.Admit(listener, remote, now)
+}
+
+// TestRestsBetweenRefusals: of thousands that come back at once not all are refused before
+// anybody else is heard.
+func TestRestsBetweenRefusals(t *testing.T) {
+	guarded(t, testOptions(), 100, func(t *testing.T, r *rig, a *admitting) {
+		a.say(time.Second, errTooMany)
+		began := time.Now()
+		for range 4*refusedTurn + 1 {
+			r.pipe()
+		}
+		if took := time.Since(began); took != 4*closingRest {
+			t.Errorf("%d were refused in %v, want a rest of %v after each %d", 4*refusedTurn, took, closingRest, refusedTurn)
+		}
+	})
 }

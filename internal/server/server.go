@@ -55,6 +55,7 @@ type door struct {
 	Listener
 	socket  net.Listener
 	metrics metrics
+	refused int // connections, for the quota; its accept loop counts
 }
 
 // New makes a server; it binds and starts nothing. The options must be valid.
