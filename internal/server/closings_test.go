@@ -6,21 +6,23 @@ import (
 	"time"
 )
 
-// TestRestsWhileManyLeave: there is a rest after some that leave, and none where about as
-// many come.
+// TestRestsWhileManyLeave: there is a rest after some that leave, and none where a quarter
+// as many come.
 func TestRestsWhileManyLeave(t *testing.T) {
-	const many = 10 * closingView
+	const (
+		many = 10 * closingView
+		all  = (many - closingView + closingTurn) / closingTurn * closingRest
+	)
 	for name, c := range map[string]struct {
-		comes uint64 // for each that leaves
-		want  time.Duration
-	}{"nobody comes": {0, (many - closingView + closingTurn) / closingTurn * closingRest}, "others come": {1, 0}} {
+		each uint64 // after so many that leave somebody comes
+		want time.Duration
+	}{"nobody comes": {many, all}, "few come": {5, all}, "a quarter comes": {4, 0}, "as many come": {1, 0}} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var left closings
-				left.came.Store(1)
 				began := time.Now()
 				for i := range uint64(many) {
-					left.rest(1 + i*c.comes)
+					left.rest((i + 1) / c.each)
 				}
 				if got := time.Since(began); got != c.want {
 					t.Errorf("rested for %v, want %v", got, c.want)

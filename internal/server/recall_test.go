@@ -180,6 +180,16 @@ func TestRecallForThePoorest(t *testing.T) {
 	}
 }
 
+// TestRecallUntilEqual: at one look no more is taken from somebody than leaves as much as
+// the other one will hold.
+func TestRecallUntilEqual(t *testing.T) {
+	m, all := crammed(1, 10)
+	m.tryTake(&loan{owner: owner{name: "alice"}}, 48*kib)
+	if got, want := recalled(m, all), m.limit-48*kib; got != want {
+		t.Errorf("%d bytes are taken of %d, want %d", got, m.limit, want)
+	}
+}
+
 // TestRecallFromMany: whoever holds more gives some back, however many there are.
 func TestRecallFromMany(t *testing.T) {
 	m, all := crammed(100, 2)

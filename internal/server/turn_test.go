@@ -54,3 +54,16 @@ func TestWhoNeverWaitsLetsOthersGo(t *testing.T) {
 		t.Errorf("%d were served at a stretch", got)
 	}
 }
+
+// TestGiveWay: who has had a turn begins another one when it goes on, and not before:
+// what passes meanwhile is work of others.
+func TestGiveWay(t *testing.T) {
+	began := time.Now().Add(-time.Hour)
+	c := conn{turn: began}
+	if got := c.giveWay(began.Add(turnTime-1), turnTime); got != began.Add(turnTime-1) || c.turn != began {
+		t.Errorf("within its turn it goes on at %v, with the turn of %v", got, c.turn)
+	}
+	if got := c.giveWay(began.Add(turnTime), turnTime); got.Sub(began) < time.Hour || c.turn != got {
+		t.Errorf("after its turn it goes on %v after that began, with one of %v", got.Sub(began), c.turn.Sub(began))
+	}
+}

@@ -56,7 +56,8 @@ func (c *conn) delay(d time.Duration) error {
 	}
 }
 
-// pause is the wait of a parked request.
+// pause is the wait of a parked request, with what its frame held when it began: by the
+// time somebody looks, the frame may be another's.
 type pause struct {
 	end    context.CancelFunc
 	since  time.Time
