@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -69,4 +70,37 @@ func TestReserveMoreThanThereIs(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestWhoLeftWhileItWaitedIsNotServed: memory that is there at last is for those who
+// still are.
+func TestWhoLeftWhileItWaitedIsNotServed(t *testing.T) {
+	for name, leave := range leaving {
+		t.Run(name, func(t *testing.T) {
+			got := make(chan error, 1)
+			h := &handler{serve: func(_ context.Context, r *Request) (Answer, error) {
+				err := r.Reserve(1 << 20)
+				got <- err
+				return reply(r.Frame), err
+			}}
+			r := start(t, testOptions(), h)
+			m := r.memory.questions
+			var seated loan
+			m.tryTake(&seated, m.limit+1) // is outside the pool
+			full := make([]loan, m.limit/m.share)
+			for i := range full {
+				m.tryTake(&full[i], m.share)
+			}
+			c := r.dial()
+			c.send(framed([]byte("\x00\x03efgh")))
+			eventually(t, "the request waits", func() bool { _, waiting := m.state(); return waiting == 1 })
+			served := r.connections()[0]
+			leave(t, c)
+			eventually(t, "the peer is seen to be gone", served.peerGone)
+			m.give(&full[0])
+			if err := <-got; !errors.Is(err, errGone) {
+				t.Errorf("it goes on with %v, want %v", err, errGone)
+			}
+		})
+	}
 }

@@ -30,6 +30,16 @@ func (c *ceaseless) Read(p []byte) (int, error) {
 
 func (c *ceaseless) Write(p []byte) (int, error) { return len(p), nil }
 
+// ceaseless runs the server, with one such connection of so many requests.
+func (r *rig) ceaseless(t *testing.T, requests int) {
+	door := &pipes{conns: make(chan net.Conn), done: make(chan struct{})}
+	r.doors[0].bound(door)
+	r.run()
+	near, far := net.Pipe()
+	t.Cleanup(func() { near.Close() })
+	door.conns <- &ceaseless{far, requests, framed([]byte("abcdefgh"))}
+}
+
 // TestWhoNeverWaitsLetsOthersGo: on one processor, others get a turn between the
 // requests of a connection on which hundreds more lie ready.
 func TestWhoNeverWaitsLetsOthersGo(t *testing.T) {
@@ -43,12 +53,7 @@ func TestWhoNeverWaitsLetsOthersGo(t *testing.T) {
 		}
 		return reply(r.Frame), nil
 	}}, zap.NewNop())
-	door := &pipes{conns: make(chan net.Conn), done: make(chan struct{})}
-	r.doors[0].bound(door)
-	r.run()
-	near, far := net.Pipe()
-	defer near.Close()
-	door.conns <- &ceaseless{far, many, framed([]byte("abcdefgh"))}
+	r.ceaseless(t, many)
 	eventually(t, "all are served", func() bool { return served.Load() == many && went.Load() == many })
 	if got := most.Load(); got > many/10 {
 		t.Errorf("%d were served at a stretch", got)
@@ -65,5 +70,36 @@ func TestGiveWay(t *testing.T) {
 	}
 	if got := c.giveWay(began.Add(turnTime), turnTime); got.Sub(began) < time.Hour || c.turn != got {
 		t.Errorf("after its turn it goes on %v after that began, with one of %v", got.Sub(began), c.turn.Sub(began))
+	}
+}
+
+// TestOthersTurnsAreNoWork: a request was received when its connection goes on, not
+// before others had their turn, or their work would be charged to its owner.
+func TestOthersTurnsAreNoWork(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	const many = 200
+	work := func() {
+		for begun := time.Now(); time.Since(begun) < turnTime; {
+		}
+	}
+	var served, went, last, charged atomic.Int64
+	other := func() {
+		work()
+		last.Store(time.Now().UnixNano())
+		went.Add(1)
+	}
+	r := prepare(t, testOptions(), &handler{serve: func(_ context.Context, r *Request) (Answer, error) {
+		if r.Received.UnixNano() < last.Load() {
+			charged.Add(1)
+		}
+		go other()
+		work()
+		served.Add(1)
+		return reply(r.Frame), nil
+	}}, zap.NewNop())
+	r.ceaseless(t, many)
+	eventually(t, "all are served", func() bool { return served.Load() == many && went.Load() == many })
+	if got := charged.Load(); got > many/10 { // Go may take the processor away in between
+		t.Errorf("%d of %d requests were received before others had their turn", got, many)
 	}
 }
