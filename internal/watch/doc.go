@@ -10,10 +10,11 @@
 //	/etc/kaasd/..data           -> ..2026_11_30                watched: /etc/kaasd
 //	/etc/kaasd/..2026_11_30/credentials.json                   watched: that folder
 //
-// A burst of events becomes one Event, after 200 ms of quiet. Beside the
-// events there is a slow look at size, time and inode for what sends none
-// (NFS, a folder mounted over, no inotify instance left); at each look, and
-// after each burst, the watch is set anew if the path leads elsewhere now.
+// A burst of events becomes one Event, after 200 ms of quiet, or half a second
+// after it began where there is none. Beside the events there is a slow look at
+// size, time and inode for what sends none (NFS, a folder mounted over, no inotify
+// instance left); at each look, and after each burst, the watch is set anew if the
+// path leads elsewhere now.
 //
 // An Event says "read again", not what happened: the receiver reads the file,
 // and what is in it counts. Events that are not taken in time fold into one.

@@ -61,7 +61,7 @@ func await(t *testing.T, w *Watcher, path, want string) {
 func start(t *testing.T, path string) *Watcher {
 	t.Helper()
 	armed := make(chan struct{}, 1)
-	w := New(path, Options{Quiet: 5 * time.Millisecond, Look: time.Hour, Watching: func(err error) {
+	w := New(path, Options{Quiet: 5 * time.Millisecond, Most: time.Second, Look: time.Hour, Watching: func(err error) {
 		if err != nil {
 			t.Errorf("no watch: %v", err)
 		}

@@ -10,6 +10,7 @@ import (
 // Options are how closely a path is watched.
 type Options struct {
 	Quiet time.Duration // how long nothing must happen before a burst of events counts
+	Most  time.Duration // how long a burst is at the most: who writes without a pause is read nevertheless
 	Look  time.Duration // how often size, time and inode are looked at
 
 	// Watching is told when file events begin to arrive (nil) and when
@@ -17,9 +18,9 @@ type Options struct {
 	Watching func(err error)
 }
 
-// DefaultOptions are 200 ms of quiet and a look every 10 s.
+// DefaultOptions are 200 ms of quiet, bursts of half a second, and a look every 10 s.
 func DefaultOptions() Options {
-	return Options{Quiet: 200 * time.Millisecond, Look: 10 * time.Second}
+	return Options{Quiet: 200 * time.Millisecond, Most: 500 * time.Millisecond, Look: 10 * time.Second}
 }
 
 // The triggers of an Event.
@@ -38,7 +39,8 @@ type Watcher struct {
 	events  chan Event
 	open    func() (notifier, error)
 
-	last trail // as it was when the last event was sent
+	last  trail     // as it was when the last event was sent
+	begun time.Time // when the burst did; zero: there is none
 
 	armed    notifier // nil while no events are to be had
 	set      trail    // what it is armed for
@@ -92,10 +94,10 @@ func (w *Watcher) Run(ctx context.Context) error {
 			if !ok {
 				w.disarm()
 			} else if w.matters(e) {
-				quiet.Reset(w.options.Quiet)
+				quiet.Reset(w.pause(time.Now()))
 			}
 		case <-errors: // events were lost
-			quiet.Reset(w.options.Quiet)
+			quiet.Reset(w.pause(time.Now()))
 		case <-quiet.C:
 			w.burst()
 		case <-looks.C:
@@ -120,9 +122,18 @@ func (w *Watcher) matters(e fsnotify.Event) bool {
 	return folder || w.set.names[e.Name]
 }
 
+// pause is how long nothing must happen after an event for its burst to end.
+func (w *Watcher) pause(now time.Time) time.Duration {
+	if w.begun.IsZero() {
+		w.begun = now
+	}
+	return min(w.options.Quiet, w.begun.Add(w.options.Most).Sub(now))
+}
+
 // burst ends a burst of events. The watch is set before the event is sent, so
 // that what changes after the receiver's read is seen.
 func (w *Watcher) burst() {
+	w.begun = time.Time{}
 	w.last = w.rearm()
 	w.send(TriggerWatch)
 }

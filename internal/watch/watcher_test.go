@@ -108,12 +108,30 @@ func TestBurstOfEventsIsOneEvent(t *testing.T) {
 	bubble(t, func(s *stage) {
 		s.run()
 		defer s.stop()
-		for range 50 {
+		for range 4 {
 			s.event(s.file)
 			s.expect("within the burst", s.pass(100*time.Millisecond), "")
 		}
 		s.expect("after 199 ms", s.pass(99*time.Millisecond), "")
 		s.expect("after 200 ms", s.pass(time.Millisecond), TriggerWatch)
+		s.expect("and no more", s.pass(5*time.Second), "")
+	})
+}
+
+// TestBurstsEnd: a file that is written without a pause is read twice a second, or who
+// is taken out of it would keep access for as long.
+func TestBurstsEnd(t *testing.T) {
+	bubble(t, func(s *stage) {
+		s.run()
+		defer s.stop()
+		for range 10 {
+			for range 4 {
+				s.event(s.file)
+				s.expect("within half a second", s.pass(100*time.Millisecond), "")
+			}
+			s.event(s.file)
+			s.expect("after half a second", s.pass(100*time.Millisecond), TriggerWatch)
+		}
 		s.expect("and no more", s.pass(5*time.Second), "")
 	})
 }
