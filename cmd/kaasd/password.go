@@ -5,9 +5,9 @@ import (
 	"io"
 	"os"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"kaasd/internal/credstore"
 )
@@ -67,6 +67,8 @@ func checkPassword(what, password string) error {
 		return usagef("%s is empty (is the variable it comes from set? --generate makes one up)", what)
 	case strings.ContainsRune(password, 0):
 		return usagef("%s holds a zero byte, which PLAIN cannot carry (is it UTF-16? UTF-8 is expected)", what)
+	case !utf8.ValidString(password):
+		return usagef("%s is not UTF-8, which log-ins are", what)
 	}
 	return nil
 }
@@ -88,7 +90,7 @@ func (a *app) askPassword(user string) (string, error) {
 	var typed [2]string
 	for i, question := range []string{"password for " + user + ": ", "once more: "} {
 		fmt.Fprint(a.err, printable(question))
-		raw, err := term.ReadPassword(int(a.in.(*os.File).Fd()))
+		raw, err := readHidden(a.in.(*os.File))
 		fmt.Fprintln(a.err)
 		if err != nil {
 			return "", fmt.Errorf("read the password: %w", err)

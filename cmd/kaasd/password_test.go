@@ -19,6 +19,7 @@ func TestPasswordFromStdin(t *testing.T) {
 		{"a mark inside", "se\ufeffcret", "se\ufeffcret", ""},
 		{"a mark alone", "\ufeff\n", "", "the byte order mark before the password on stdin is left out\nkaasd: the password on stdin is empty (is the variable it comes from set? --generate makes one up)\n"},
 		{"a zero byte", "se\x00cret", "", "kaasd: the password on stdin holds a zero byte, which PLAIN cannot carry (is it UTF-16? UTF-8 is expected)\n"},
+		{"not UTF-8", "se\xffcret\n", "", "kaasd: the password on stdin is not UTF-8, which log-ins are\n"},
 		{"UTF-16", "\xff\xfes\x00e\x00", "", "kaasd: the password on stdin holds a zero byte, which PLAIN cannot carry (is it UTF-16? UTF-8 is expected)\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

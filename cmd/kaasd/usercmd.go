@@ -135,9 +135,18 @@ func (f *userFlags) quotas(c *cobra.Command) (map[string]int64, error) {
 	return quotas, nil
 }
 
+// oneUser asks for exactly one NAME. What stands behind it is not told: it may be a
+// password of somebody who takes that for its place.
+func oneUser(c *cobra.Command, args []string) error {
+	if len(args) > 1 {
+		return usagef("%s takes one NAME, and no password (--password-stdin, --generate, or a terminal to type it)", c.CommandPath())
+	}
+	return oneArg("NAME")(c, args)
+}
+
 func newUserAdd(a *app) *cobra.Command {
 	var f userFlags
-	c := &cobra.Command{Use: "add NAME", Short: "add a user", Args: oneArg("NAME"), RunE: func(c *cobra.Command, args []string) error {
+	c := &cobra.Command{Use: "add NAME", Short: "add a user", Args: oneUser, RunE: func(c *cobra.Command, args []string) error {
 		return a.editUser(c, &f, args[0], true)
 	}}
 	f.add(c)
@@ -146,7 +155,7 @@ func newUserAdd(a *app) *cobra.Command {
 
 func newUserSet(a *app) *cobra.Command {
 	var f userFlags
-	c := &cobra.Command{Use: "set NAME", Short: "change a user's quotas, password or kind of log-in", Args: oneArg("NAME"), RunE: func(c *cobra.Command, args []string) error {
+	c := &cobra.Command{Use: "set NAME", Short: "change a user's quotas, password or kind of log-in", Args: oneUser, RunE: func(c *cobra.Command, args []string) error {
 		return a.editUser(c, &f, args[0], false)
 	}}
 	f.add(c)
