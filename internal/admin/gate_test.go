@@ -539,18 +539,22 @@ func TestOpenGateWarns(t *testing.T) {
 	}
 }
 
-// A browser that another site's page sends is told no, whatever it may know.
-func TestOtherSitesAskForNothing(t *testing.T) {
+// A page in a browser is told no, whatever it may know, and under whatever name it
+// comes: a name of another site may lead here.
+func TestPagesAskForNothing(t *testing.T) {
 	s := New(Options{Lifecycle: true}, house(), zap.NewNop())
-	for origin, want := range map[string]int{"": 200, "http://example.com": 200, "http://evil.example": 403, "null": 403} {
+	for sent, want := range map[string]int{
+		"": 200, "Sec-Fetch-Site: none": 200, "Origin: http://example.com": 403, "Origin: http://evil.example": 403, "Origin: null": 403,
+		"Sec-Fetch-Site: same-origin": 403, "Sec-Fetch-Site: same-site": 403, "Sec-Fetch-Site: cross-site": 403,
+	} {
 		r := httptest.NewRequest("POST", "http://example.com/-/reload", nil)
-		if origin != "" {
-			r.Header.Set("Origin", origin)
+		if name, value, ok := strings.Cut(sent, ": "); ok {
+			r.Header.Set(name, value)
 		}
 		w := httptest.NewRecorder()
 		s.ServeHTTP(w, r)
 		if w.Code != want {
-			t.Errorf("from %q: got %d, want %d", origin, w.Code, want)
+			t.Errorf("with %q: got %d, want %d", sent, w.Code, want)
 		}
 	}
 }
