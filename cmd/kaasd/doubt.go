@@ -141,6 +141,9 @@ func (s *settings) userDoubts(file *credstore.Snapshot) []doubt {
 	if !s.asksForLogin() && !s.AsksForCertificates() {
 		return nil // nobody logs in at all, which is told
 	}
+	if s.asksForLogin() && len(file.Users) == 0 {
+		return []doubt{doubtf("credentials: nobody is in the file (kaasd user add makes a user; only SCRAM credentials of the Kafka API let somebody log in)")}
+	}
 	left := map[string][]string{}
 	for _, u := range file.Sorted() {
 		if can, _ := u.CanLogin(); can && !s.letsIn(u) {

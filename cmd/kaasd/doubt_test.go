@@ -153,6 +153,10 @@ func TestUserDoubts(t *testing.T) {
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Error(diff)
 			}
+			empty := s.userDoubts(&credstore.Snapshot{})
+			if told := len(empty) == 1; told != tt.protocol.SASL() {
+				t.Errorf("of a file without users: %v", empty)
+			}
 		})
 	}
 }
