@@ -78,7 +78,7 @@ func (b *Broker) recoveryCheck() admin.Check {
 
 func (b *Broker) status() admin.Status {
 	s := admin.Status{
-		Version: b.cfg.Build.Version, Started: b.started, NodeID: int32(b.cfg.NodeID), QuotaModel: b.cfg.Quota.Model,
+		Version: b.cfg.Build.Version, Started: b.started.UTC(), NodeID: int32(b.cfg.NodeID), QuotaModel: b.cfg.Quota.Model,
 		Data:        admin.Data{Dir: b.cfg.DataDir},
 		Counts:      admin.Counts{Quotas: b.settings()},
 		Credentials: credentialsPage(b.credentials.Status()),
@@ -133,7 +133,8 @@ func credentialsPage(s credstore.Status) admin.Credentials {
 		to   **time.Time
 	}{{s.LastGood, &c.LastGood}, {s.LastTry, &c.LastTry}} {
 		if !at.from.IsZero() {
-			*at.to = &at.from
+			utc := at.from.UTC()
+			*at.to = &utc
 		}
 	}
 	return c
