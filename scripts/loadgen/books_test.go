@@ -160,15 +160,18 @@ func TestDoors(t *testing.T) {
 	for i := range attempts {
 		attempts[i] = attempt{at: time.Unix(0, 0).Add(time.Duration(i) * 100 * time.Millisecond), answered: i < 10 || i%10 == 0, held: time.Second}
 	}
-	d := count(attempts)
-	if want := (doors{Passed: 12, Refused: 18, Seconds: 2.9, Served: 3, HeldMin: 1, HeldMax: 1}); d != want {
+	d := count(attempts, 1, 10*time.Second)
+	if want := (doors{Passed: 12, Refused: 18, Least: 11.9, Most: 13, Served: 3, HeldMin: 1, HeldMax: 1}); d != want {
 		t.Errorf("got %+v, want %+v", d, want)
 	}
-	for allowed, good := range map[float64]bool{10.9: false, 11: true, 13: true, 13.1: false} {
-		d.Allowed = allowed
+	for passed, good := range map[int]bool{10: false, 11: true, 14: true, 15: false} {
+		d.Passed = passed
 		if err := d.judge(1); (err == nil) != good {
-			t.Errorf("%v allowed: got %v", allowed, err)
+			t.Errorf("%d passed: got %v", passed, err)
 		}
+	}
+	if d := count(attempts[:12], 1, time.Minute); d.Least != 12 {
+		t.Errorf("12 attempts, and %v must pass", d.Least)
 	}
 	if err := d.judge(0); err == nil {
 		t.Error("refused connections without a limit are no fault")
