@@ -74,10 +74,30 @@ func settle(entries []entry, connections int, limit float64, burst time.Duration
 	}
 	r.Rate = float64(r.ChargedBytes) / r.Seconds
 	if limit > 0 {
+		r.Rate = middle(charged[first:])
 		r.ErrorPercent = 100 * (r.Rate - limit) / limit
 	}
 	r.PerConnectionMin, r.PerConnectionMax = slices.Min(per), slices.Max(per)
 	return r, nil
+}
+
+// middle is the median of the rates over all halves of the answers. Over all of them
+// it would be the rate of two answers alone, the first and the last, and one that
+// comes late on a busy machine would count for percents of it.
+func middle(charged []entry) float64 {
+	sums := make([]int, len(charged))
+	for i, e := range charged[1:] {
+		sums[i+1] = sums[i] + e.charged
+	}
+	half := len(charged) / 2
+	var rates []float64
+	for i, e := range charged[half:] {
+		if took := e.paid() - charged[i].paid(); took > 0 {
+			rates = append(rates, float64(sums[half+i]-sums[i])/took.Seconds())
+		}
+	}
+	slices.Sort(rates)
+	return rates[len(rates)/2]
 }
 
 // audit says by how many percent the charges are off what the books allow: all

@@ -12,7 +12,8 @@
 // an answer says when all that was charged up to it will be paid, which is
 // its time plus the throttle it announces. Between two such moments the
 // charges of a saturated bucket are the limit times the time, whatever the
-// size of requests and however many wait. What a throttled fetch announces is
+// size of requests and however many wait. The rate is the median of those of all
+// halves, so that an answer that comes late does not count. What a throttled fetch announces is
 // when its turn comes, not when the debt is paid; but a fetch takes no more
 // than is there and its excess of a batch, so its books are the plain times.
 //
