@@ -6,7 +6,7 @@
 
 clients_broker
 by_bytes=(librdkafka sarama java-4.4 kafka-python) by_work=(librdkafka sarama)
-still=15 # seconds that nothing may happen
+still=15 # seconds that nothing may happen, at the least
 groups=() pids=()
 
 # client NAME ARGS...: the program of that client.
@@ -34,14 +34,22 @@ settled() {
     [ "$(sample kaasd_group_members "group=\"$g\"")" = 2 ] && [ "$(sample kaasd_group_state "group=\"$g\",state=\"Stable\"")" = 1 ] || return 1
   done
 }
-# calm GROUP QUOTA: it is as it was, though it was throttled.
+quota() { case $1 in *-256) echo request ;; *) echo fetch ;; esac; } # quota GROUP: the one that it has
+# throttled GROUP: how often that was.
+throttled() { sample kaasd_quota_entity_throttled_requests_total "client_id=\"\",quota=\"$(quota "$1")\",user=\"$1\""; }
+# held: every group was throttled since it is watched. One throttle may be longer than $still.
+held() {
+  scrape
+  for g in "${groups[@]}"; do [ "$(throttled "$g")" -gt "${before[$g]}" ] || return 1; done
+}
+# calm GROUP: it is as it was, though it was throttled.
 calm() {
   local now throttled
   now=$(sample kaasd_group_rebalances_total "group=\"$1\"")
-  throttled=$(($(sample kaasd_quota_entity_throttled_requests_total "client_id=\"\",quota=\"$2\",user=\"$1\"") - ${before[$1]}))
+  throttled=$(($(throttled "$1") - ${before[$1]}))
   if [ "$now" = "${rebalances[$1]}" ] && [ "$(sample kaasd_group_members "group=\"$1\"")" = 2 ] && [ "$throttled" -gt 0 ]; then
-    pass "$1: $throttled throttles by $2 in $still s, no rebalance"
-  else fail "$1: throttled by $2" "$throttled throttles, rebalances: ${rebalances[$1]} before and $now now" "$(tail -n 3 "$work/$1"-?.err)"; fi
+    pass "$1: $throttled throttles by $(quota "$1") in $((SECONDS - began)) s, no rebalance"
+  else fail "$1: throttled by $(quota "$1")" "$throttled throttles in $((SECONDS - began)) s, rebalances: ${rebalances[$1]} before and $now now" "$(tail -n 3 "$work/$1"-?.err)"; fi
 }
 
 "$cache/venv/bin/python" -c 'import sys
@@ -57,7 +65,7 @@ pids=()
 for c in "${by_bytes[@]}"; do "$kaasd" quota set --bootstrap-server "$plain" --user "$c" fetch=4kB >/dev/null || fail "quota set for $c"; done
 for c in "${by_bytes[@]}"; do group "$c" "$c" PLAIN; done
 for c in "${by_work[@]}"; do group "$c" "$c-256" SCRAM-SHA-256; done
-for _ in $(seq 200); do settled && break; sleep 0.2; done
+for _ in $(seq 600); do settled && break; sleep 0.2; done
 settled || fail "the groups do not settle" "$(grep ^kaasd_group_ "$work/metrics")" "$(tail -n 3 "$work"/*.err)"
 
 # So little that each request is throttled, on a fast machine too: by a second, which is the most for request time.
@@ -66,12 +74,12 @@ for c in "${by_work[@]}"; do "$kaasd" quota set --bootstrap-server "$plain" --us
 declare -A rebalances before
 for g in "${groups[@]}"; do
   rebalances[$g]=$(sample kaasd_group_rebalances_total "group=\"$g\"")
-  case $g in *-256) quota=request ;; *) quota=fetch ;; esac
-  before[$g]=$(sample kaasd_quota_entity_throttled_requests_total "client_id=\"\",quota=\"$quota\",user=\"$g\"")
+  before[$g]=$(throttled "$g")
 done
+began=$SECONDS
 sleep "$still"
-scrape
-for g in "${groups[@]}"; do case $g in *-256) calm "$g" request ;; *) calm "$g" fetch ;; esac; done
+for _ in $(seq 300); do held && break; sleep 0.2; done
+for g in "${groups[@]}"; do calm "$g"; done
 told=$(grep 'longer than the session timeout' "$broker_log")
 has "a throttle above the session on a shared connection is told, once" "$(grep -c . <<<"$told") $told" '^1 .*"group":"sarama"'
 kill -KILL "${pids[@]}" 2>/dev/null # leaving would wait behind the throttles
