@@ -134,7 +134,7 @@ kcat_client() {
     echo "$user" | timeout 30 kcat -b "$sasl" -P -t "kcat-$user" "${sasl_args[@]}" -X sasl.password="$password" 2>"$work/stderr"
     same "kcat logs in with $mechanism" "$user" "$(read_back "kcat-$user")"
     has "kcat with a wrong password for $mechanism is told so" \
-      "$(echo x | timeout 5 kcat -b "$sasl" -P -t "kcat-$user" "${sasl_args[@]}" -X sasl.password=wrong 2>&1)" 'uthentication fail'
+      "$(echo x | timeout 30 kcat -b "$sasl" -P -t "kcat-$user" "${sasl_args[@]}" -X sasl.password=wrong 2>&1)" 'uthentication fail'
   done <<<'alice PLAIN alice-secret
 bob SCRAM-SHA-512 scram-secret
 carol SCRAM-SHA-256 scram-secret'

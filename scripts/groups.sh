@@ -205,7 +205,7 @@ X
     echo x | kcat -b "$plain" -P -t commits
     "$python" "$work/commits.py" "$plain" >"$work/acked" 2>/dev/null &
     local committer=$!
-    for _ in $(seq 500); do [ "$(wc -l <"$work/acked")" -gt 300 ] && break; sleep 0.02; done
+    for _ in $(seq 3000); do [ "$(wc -l <"$work/acked")" -gt 300 ] && break; sleep 0.02; done
     kill -9 $broker_pid
     wait $broker_pid 2>/dev/null
     broker_pid=''

@@ -27,11 +27,11 @@ metric() { curl -s "http://$1/metrics" | awk -v s="$2" '$1 == s { n = $2 } END {
 between() { # between NAME LOW HIGH NUMBER
   if [ "$4" -ge "$2" ] && [ "$4" -le "$3" ]; then pass "$1: $4"; else fail "$1" "got $4, want $2 to $3"; fi
 }
-# client NAME VERB ARGS...: a program of scripts/clients.
+# client NAME VERB ARGS...: a program of scripts/clients, for $patience seconds at the most.
 client() {
   local name=$1
   shift
-  eval "timeout 30 env $(awk -F'\t' -v n="$name" '$1 == n { print $2 }' "$root/scripts/clients/clients.tsv") $(printf '%q ' "$@")"
+  eval "timeout ${patience:-90} env $(awk -F'\t' -v n="$name" '$1 == n { print $2 }' "$root/scripts/clients/clients.tsv") $(printf '%q ' "$@")"
 }
 
 # counted: the quiet broker while two clients wait there, each with 5 s a fetch.
@@ -72,7 +72,7 @@ comes() {
   timeout 30 kcat -b "$host" -L -t "named-$1" >/dev/null # which makes the topic: not every library asks for that
   for address in "${addresses[@]}"; do
     if out=$({ client "$1" produce --bootstrap-server "$address" --topic "named-$1" --partition-count 1 --records 3 &&
-      client "$1" consume --bootstrap-server "$address" --topic "named-$1" --group "named-$1-${address##*:}" --records 3 --timeout 25; } 2>&1); then pass "$1 comes to ${address%:*}"
+      client "$1" consume --bootstrap-server "$address" --topic "named-$1" --group "named-$1-${address##*:}" --records 3 --timeout 60; } 2>&1); then pass "$1 comes to ${address%:*}"
     else fail "$1 comes to ${address%:*}" "$(tail -3 <<<"$out")"; fi
   done
 }
@@ -82,7 +82,7 @@ logins() {
   local name mechanism out before
   for mechanism in PLAIN SCRAM-SHA-256 SCRAM-SHA-512; do
     for name in sarama librdkafka; do
-      out=$(CLIENT_PASSWORD=wrong client "$name" produce --bootstrap-server "$sasl" --topic x --partition-count 1 --records 1 --user alice --mechanism $mechanism 2>&1)
+      out=$(patience=30 CLIENT_PASSWORD=wrong client "$name" produce --bootstrap-server "$sasl" --topic x --partition-count 1 --records 1 --user alice --mechanism $mechanism 2>&1)
       has "$name with a wrong password for $mechanism is told so" "$out" '[Aa]uth|SASL'
     done
   done
@@ -110,7 +110,7 @@ renews() {
   local out
   timeout 30 kcat -b "$renewed" -L -t "renews-$1" -X security.protocol=SASL_PLAINTEXT -X sasl.mechanism=SCRAM-SHA-512 -X sasl.username=bob \
     -X sasl.password="$CLIENT_PASSWORD" >/dev/null # which makes the topic
-  if out=$(as_bob "$1" produce --records 1500 --rate 100 2>&1) && out=$(as_bob "$1" consume --group "renews-$1" --records 1500 --timeout 25 2>&1) &&
+  if out=$(as_bob "$1" produce --records 1500 --rate 100 2>&1) && out=$(as_bob "$1" consume --group "renews-$1" --records 1500 --timeout 60 2>&1) &&
     same_run "$(sed -n 's/^record //p' <<<"$out")"; then pass "$1 produces while it logs in again, and nothing is lost or out of order"
   else fail "$1 produces while it logs in again, and nothing is lost or out of order" "$(tail -3 <<<"$out")"; fi
 }
