@@ -29,7 +29,7 @@ lines -t scraped -X client.id=pipes
 timeout 30 kcat -b "$plain" -C -t scraped -p 0 -o beginning -e -q -X client.id=pipes >/dev/null
 loadgen || fail "the load generator does not build"
 "$cache/loadgen" --address "$plain" --mode connect --connections 4 --duration 100ms --from 127.0.0.9 >/dev/null 2>&1 # more than may come
-"$cache/loadgen" --address "$plain" --mode mutate --partitions 20 --duration 100ms --topic changes >/dev/null 2>&1
+"$cache/loadgen" --address "$plain" --mode mutate --partitions 20 --duration 2s --topic changes >/dev/null 2>&1
 set_quota --user-default request=0.0001%
 for _ in 1 2 3; do timeout 20 kcat -b "$plain" -L >/dev/null 2>&1; done
 scrape
