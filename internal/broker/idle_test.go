@@ -3,6 +3,7 @@ package broker_test
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -13,7 +14,8 @@ import (
 // A client whose connections were closed because it was silent comes back
 // without a word: its next records are produced and read, once.
 func TestIdleClientsComeBack(t *testing.T) {
-	b := brokertest.Start(t, func(c *broker.Config) { c.Network.IdleTimeout = 200 * ms })
+	t.Parallel()
+	b := brokertest.Start(t, func(c *broker.Config) { c.Network.IdleTimeout = time.Second }) // between the two requests of a new connection too
 	client := newClient(t, b.Plain, kgo.DefaultProduceTopic("t"))
 	consumer := newClient(t, b.Plain, kgo.ConsumeTopics("t"), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
 	for i := range 5 {
@@ -31,11 +33,12 @@ func TestIdleClientsComeBack(t *testing.T) {
 
 // A fetch that waits longer than the idle limit is not idle.
 func TestParkedFetchesAreNotIdle(t *testing.T) {
-	b := brokertest.Start(t, func(c *broker.Config) { c.Network.IdleTimeout = 100 * ms })
+	t.Parallel()
+	b := brokertest.Start(t, func(c *broker.Config) { c.Network.IdleTimeout = time.Second })
 	p := dial(t, b.Plain)
 	p.newTopic("t")
 	req := fetchRequest("t", 0)
-	req.MaxWaitMs = 1000
+	req.MaxWaitMs = 3000
 	if got := p.fetchOne(12, req); got.ErrorCode != 0 || len(got.Records.Bytes) > 0 {
 		t.Errorf("got %+v", got)
 	}
