@@ -6,6 +6,7 @@ cache=${KAASD_CACHE:-$root/.cache}
 kaasd=${KAASD_BINARY:-$root/dist/kaasd}
 kafka_versions=${VERSIONS:-4.0.0 4.4.0}
 unset ${!KAASD_@} ${!KAFKA_@} # or kaasd takes them for settings
+export LC_ALL=C.UTF-8 # names are UTF-8, and tools print 0.98, not 0,98
 [ -x "$kaasd" ] || { echo "$kaasd is not there: make build makes it" >&2; exit 1; }
 work=$(mktemp -d)
 passed=0 failed=0 broker_pid='' jvm_pid='' broker_log=$work/broker.log
