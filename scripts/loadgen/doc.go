@@ -12,10 +12,11 @@
 // an answer says when all that was charged up to it will be paid, which is
 // its time plus the throttle it announces. Between two such moments the
 // charges of a saturated bucket are the limit times the time, whatever the
-// size of requests and however many wait. The rate is the median of those of all
-// halves, so that an answer that comes late does not count. What a throttled fetch announces is
-// when its turn comes, not when the debt is paid; but a fetch takes no more
-// than is there and its excess of a batch, so its books are the plain times.
+// size of requests and however many wait. The rate is the median of those of
+// all halves, so that an answer that comes late does not count. What a
+// throttled fetch announces is when its turn comes, not when the debt is paid;
+// but a fetch takes no more than is there and its excess of a batch, so its
+// books are the plain times.
 //
 // The books say more than the rate: all charges of a bucket are what it held
 // when it was full, --burst, and the limit times the time until they are paid.
