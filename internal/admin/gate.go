@@ -57,21 +57,19 @@ func OpenGate(path string, failedPerIP int, log *zap.Logger, reg prometheus.Regi
 	g.registerMetrics(reg)
 	g.reloads.Count(watch.TriggerStart, watch.Applied, g.since)
 	g.enforce(first)
-	if err := first.timely(nil, g.since); err != nil {
-		g.log.Error("the pages show a certificate that clients refuse", zap.String("file", path), zap.Error(err))
-	}
 	if reason := first.opening(); reason != "" {
 		g.log.Warn("http.config.file leaves the pages open to anyone who can reach them", zap.String("file", path), zap.String("reason", reason))
 	}
 	return g, nil
 }
 
-// enforce puts what was read in force.
+// enforce puts in force what was read now, at since.
 func (g *Gate) enforce(l *lock) {
 	g.current.Store(l)
 	if l.tls != nil {
-		g.notAfter.WithLabelValues("http.config.file").Set(float64(l.pair.End.Unix()))
+		g.notAfter.WithLabelValues("http.config.file").Set(float64(l.end(g.since).Unix()))
 	}
+	l.tell(g.log, g.path, g.since)
 }
 
 // TLS says whether the pages are served over TLS. That does not change while
@@ -91,7 +89,7 @@ func (g *Gate) Status() HTTPConfig {
 	defer g.mu.Unlock()
 	s := HTTPConfig{InForceSince: g.since.UTC(), Error: g.fault}
 	if l := g.current.Load(); l.tls != nil {
-		end := l.pair.End.UTC()
+		end := l.end(g.since).UTC()
 		s.NotAfter = &end
 	}
 	return s
@@ -117,8 +115,8 @@ func (g *Gate) Reload(trigger string) (line string, err error) {
 		g.log.Debug("http config unchanged", zap.String("trigger", trigger))
 		return "http config unchanged", nil
 	}
-	g.enforce(next)
 	g.since = time.Now()
+	g.enforce(next)
 	g.reloads.Count(trigger, watch.Applied, g.since)
 	g.log.Info("http config reloaded", zap.String("trigger", trigger), zap.String("file", g.path), zap.Bool("tls", next.tls != nil), zap.Int("users", len(next.users)))
 	return fmt.Sprintf("http config reloaded: %d users", len(next.users)), nil

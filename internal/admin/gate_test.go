@@ -859,6 +859,64 @@ func TestPairsOutOfTime(t *testing.T) {
 	}
 }
 
+// Authorities of clients that have all ended, or not begun, do not take the place of those
+// that count; they are told of at a start, and where nobody is held against them they
+// are nobody's business.
+func TestAuthoritiesOutOfTime(t *testing.T) {
+	make := func(name string, from, until time.Duration) string {
+		return string(certificatetest.NewAuthority(t, name, certificatetest.Valid(time.Now().Add(from), time.Now().Add(until))).Cert)
+	}
+	ended, early, good := make("ended", -2*time.Hour, -time.Hour), make("early", time.Hour, 2*time.Hour), make("good", -time.Hour, 2*time.Hour)
+	const asked = "tls_server_config: {cert_file: tls.crt, key_file: tls.key, client_ca_file: ca.crt, client_auth_type: %s}\n"
+	for _, test := range []struct {
+		name, trusted, auth string
+		fault               string // of a reload
+		told                string // at a start
+	}{
+		{"ended", ended, "RequireAndVerifyClientCert", "all authorities in it have expired, the last at ", "clients' certificates are refused, no authority of theirs counts"},
+		{"not begun", early, "VerifyClientCertIfGiven", "no authority in it is valid before ", "clients' certificates are refused, no authority of theirs counts"},
+		{"one of two", ended + good, "RequireAndVerifyClientCert", "", "authorities have expired, clients of them are refused"},
+		{"nobody verifies", ended, "RequireAnyClientCert", "", ""},
+		{"good", good, "RequireAndVerifyClientCert", "", ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			path := besideCertificates(t)
+			ca := filepath.Join(filepath.Dir(path), "ca.crt")
+			put(t, path, fmt.Sprintf(asked, test.auth))
+			g := mustOpen(t, path, zap.NewNop())
+			held := g.current.Load()
+			put(t, ca, test.trusted)
+			_, err := g.Reload("watch")
+			if got := fmt.Sprint(err); (err != nil) != (test.fault != "") || !strings.Contains(got, test.fault) || err != nil && !strings.Contains(got, "client_ca_file: "+ca) {
+				t.Errorf("got %v, want %q", err, test.fault)
+			}
+			if kept := g.current.Load() == held; kept != (test.fault != "") {
+				t.Errorf("the last good one is kept: %t", kept)
+			}
+
+			core, lines := observer.New(zap.WarnLevel)
+			mustOpen(t, path, zap.New(core))
+			var told []string
+			for _, e := range lines.FilterMessageSnippet("authorit").All() {
+				told = append(told, e.Message)
+			}
+			if got := strings.Join(told, "; "); got != test.told {
+				t.Errorf("the start told %q, want %q", got, test.told)
+			}
+			put(t, ca, good)
+			g.Reload("signal")
+			shown := g.current.Load()
+			first := shown.pair.End
+			if shown.verifies() {
+				first = shown.authorities.End(time.Now())
+			}
+			if got := testutil.ToFloat64(g.notAfter.WithLabelValues("http.config.file")); got != float64(first.Unix()) || !g.Status().NotAfter.Equal(first) || shown.verifies() != first.Before(shown.pair.End) {
+				t.Errorf("the gauge says %v, the status %v, want %v", got, g.Status().NotAfter, first)
+			}
+		})
+	}
+}
+
 // A pair that has not begun is taken once it has: its files do not change then.
 func TestPagesWaitForAPair(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

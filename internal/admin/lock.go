@@ -23,15 +23,16 @@ import (
 // lock is the content of one good file and of those that it names. It is shared
 // and must not be changed.
 type lock struct {
-	sum     [sha256.Size]byte // of all content
-	files   []string          // the file itself first
-	blank   bool              // there is nothing in the file
-	tls     *tls.Config       // nil: pages are served in the clear
-	pair    *certificate.Pair // what tls shows; nil without
-	sans    bool              // clients' certificates must have certain names
-	headers map[string]string
-	users   map[string][]byte // bcrypt hashes of passwords; none: no password is asked for
-	nobody  []byte            // a hash that no password has, as slow as those of users
+	sum         [sha256.Size]byte // of all content
+	files       []string          // the file itself first
+	blank       bool              // there is nothing in the file
+	tls         *tls.Config       // nil: pages are served in the clear
+	pair        *certificate.Pair // what tls shows; nil without
+	authorities certificate.Authorities
+	sans        bool // clients' certificates must have certain names
+	headers     map[string]string
+	users       map[string][]byte // bcrypt hashes of passwords; none: no password is asked for
+	nobody      []byte            // a hash that no password has, as slow as those of users
 }
 
 // lockBytes is above the size of any file that is meant.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/prometheus/common/config"
 	"github.com/prometheus/exporter-toolkit/web"
+	"go.uber.org/zap"
 
 	"kaasd/internal/certificate"
 	"kaasd/internal/watch"
@@ -66,6 +67,12 @@ func (l *lock) encrypt(path string, content []byte, c *web.TLSConfig) error {
 	if err != nil {
 		return err
 	}
+	if cmp.Or(c.ClientCAs, c.ClientCAsText) != "" {
+		if l.authorities, err = certificate.NewAuthorities(m.authorities); err != nil {
+			return err
+		}
+		made.ClientCAs = l.authorities.Pool // none in it would stand for those of the machine
+	}
 	made.Certificates, made.GetCertificate = []tls.Certificate{l.pair.TLS}, nil
 	l.sans = c.ClientAllowedSans != nil // an empty list lets nobody in
 	l.tls = everyTime(made)
@@ -95,21 +102,53 @@ func (m material) config(c *web.TLSConfig) (*tls.Config, error) {
 	read := *c
 	read.TLSCertPath, read.TLSKeyPath, read.ClientCAs = "", "", ""
 	read.TLSCert, read.TLSKey, read.ClientCAsText = string(m.cert.PEM()), config.Secret(m.key.PEM()), string(m.authorities.PEM())
-	made, err := web.ConfigToTLSConfig(&read)
-	if err != nil || cmp.Or(c.ClientCAs, c.ClientCAsText) == "" {
-		return made, err
-	}
-	made.ClientCAs, _, err = certificate.Authorities(m.authorities) // none in it would stand for those of the machine
-	return made, err
+	return web.ConfigToTLSConfig(&read)
 }
 
-// timely says whether a pair that is new to the pages counts now. One that is in force
-// does, so that nothing else in the file has to wait for the next.
+// timely says whether what is new to the pages counts now: a pair, authorities of
+// clients. What is in force does, so that nothing else in the file has to wait for the
+// next.
 func (l *lock) timely(held *lock, now time.Time) error {
-	if l.pair == nil || held != nil && held.pair != nil && l.pair.Same(held.pair) {
+	if l.tls == nil { // as held is: TLS stays on or off
 		return nil
 	}
-	return l.pair.Timely(now)
+	if !l.pair.Same(held.pair) {
+		if err := l.pair.Timely(now); err != nil {
+			return err
+		}
+	}
+	if !l.verifies() || l.authorities.Same(held.authorities) {
+		return nil
+	}
+	return l.authorities.Timely(now)
+}
+
+// verifies says whether authorities of clients are asked about.
+func (l *lock) verifies() bool { return l.tls.ClientAuth >= tls.VerifyClientCertIfGiven }
+
+// end is when the first of the certificates ends that were taken at a moment.
+func (l *lock) end(taken time.Time) time.Time {
+	end := l.pair.End
+	if !l.verifies() || l.authorities.Count() == 0 {
+		return end
+	}
+	if trusted := l.authorities.End(taken); trusted.Before(end) {
+		return trusted
+	}
+	return end
+}
+
+// tell says in the log what of the certificates does not count.
+func (l *lock) tell(log *zap.Logger, path string, now time.Time) {
+	if l.tls == nil {
+		return
+	}
+	if err := l.pair.Timely(now); err != nil {
+		log.Error("the pages show a certificate that clients refuse", zap.String("file", path), zap.Error(err))
+	}
+	if l.verifies() {
+		l.authorities.Tell(log.With(zap.String("config", path)), now)
+	}
 }
 
 var errNoName = errors.New("a certificate with one of client_allowed_sans is needed")

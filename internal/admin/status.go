@@ -54,7 +54,7 @@ type Certificates struct {
 
 // HTTPConfig is the state of http.config.file and of the files that it names.
 type HTTPConfig struct {
-	NotAfter     *time.Time `json:"not_after,omitempty"` // of the pages' certificate; not there: they are served in the clear
+	NotAfter     *time.Time `json:"not_after,omitempty"` // of the pages' certificate, or the authorities of clients, if they end first; not there: the pages are served in the clear
 	InForceSince time.Time  `json:"in_force_since"`
 	Error        string     `json:"error"` // of the last try; empty: it was good
 }

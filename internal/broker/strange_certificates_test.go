@@ -189,7 +189,7 @@ func TestPairsOutOfTime(t *testing.T) {
 	if told := lines.FilterMessage("a certificate is shown that clients refuse").FilterLevelExact(zapcore.ErrorLevel).Len(); told != 1 {
 		t.Errorf("told %d times", told)
 	}
-	if ends := scrape(t, b).sum("kaasd_tls_certificate_not_after_timestamp_seconds"); ends >= float64(time.Now().Unix()) || ends == 0 {
+	if ends := scrape(t, b).sum("kaasd_tls_certificate_not_after_timestamp_seconds", "file", n.path("tls.crt")); ends >= float64(time.Now().Unix()) || ends == 0 {
 		t.Errorf("the metric says that it ends at %v", ends)
 	}
 	n.renew()

@@ -13,10 +13,12 @@
 //     from one moment on, or the last good set stays. The log, the metrics and
 //     Status say so, and the next good version is taken by itself.
 //   - A set does not fit when a file is damaged or missing, a key belongs to
-//     another certificate, or a certificate has ended or not begun. One that has
-//     not begun is tried again when it has. At the start there is no last good
-//     set: a certificate that has ended is served, with an error in the log,
-//     rather than taking the listeners without TLS down with it.
+//     another certificate, or a certificate has ended or not begun; of authorities
+//     when all of them have, for one of many is told of and holds nothing up. What
+//     has not begun is tried again when it has. What is in force already is not
+//     judged again. At the start there is no last good set: a certificate that has
+//     ended is served, with an error in the log, rather than taking the listeners
+//     without TLS down with it.
 //   - The same content is not swapped, so that TLS sessions go on being resumed.
 //     With other content none is: tickets belong to a set, and nobody who holds
 //     one escapes a change of the authorities.

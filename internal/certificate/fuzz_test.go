@@ -39,8 +39,8 @@ func FuzzSet(f *testing.F) {
 		if s.configs[None] == nil || len(s.pairs) != 1 || s.pairs[0].TLS.Leaf == nil || s.pairs[0].End.IsZero() {
 			t.Errorf("a set that cannot be used: %+v", s)
 		}
-		if (s.configs[Required] != nil) != (s.authorities > 0) {
-			t.Errorf("%d authorities, and a configuration that asks for certificates: %t", s.authorities, s.configs[Required] != nil)
+		if (s.configs[Required] != nil) != (s.authorities.Count() > 0) {
+			t.Errorf("%d authorities, and a configuration that asks for certificates: %t", s.authorities.Count(), s.configs[Required] != nil)
 		}
 	})
 }

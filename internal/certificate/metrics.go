@@ -2,6 +2,7 @@ package certificate
 
 import (
 	"errors"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -26,7 +27,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 func NotAfter(reg prometheus.Registerer) *prometheus.GaugeVec {
 	made := prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "kaasd_tls_certificate_not_after_timestamp_seconds",
-		Help: "When the certificates of a file that are in force end, the first of its chain; file=\"http.config.file\" is what the pages show.",
+		Help: "When the certificates of a file that are in force end, the first of its chain, or of the authorities that had not ended when they were read; file=\"http.config.file\" is what the pages show and trust.",
 	}, []string{"file"})
 	err := reg.Register(made)
 	if there := (prometheus.AlreadyRegisteredError{}); errors.As(err, &there) {
@@ -38,8 +39,8 @@ func NotAfter(reg prometheus.Registerer) *prometheus.GaugeVec {
 	return made
 }
 
-func (m *metrics) inForce(s *set) {
-	for _, p := range s.pairs {
-		m.notAfter.WithLabelValues(p.cert.file).Set(float64(p.End.Unix()))
+func (m *metrics) inForce(s *set, taken time.Time) {
+	for file, end := range s.ends(taken) {
+		m.notAfter.WithLabelValues(file).Set(float64(end.Unix()))
 	}
 }

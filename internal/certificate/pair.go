@@ -94,69 +94,10 @@ func (p *Pair) Same(other *Pair) bool {
 // Timely says whether the pair counts at a moment.
 func (p *Pair) Timely(now time.Time) error {
 	if begins := p.TLS.Leaf.NotBefore; now.Before(begins) {
-		return &outOfTime{cert: p.cert, begins: begins}
+		return &outOfTime{p.cert.fault(fmt.Errorf("the certificate is not valid before %s (is the clock right?)", stamp(begins))), begins}
 	}
 	if now.After(p.End) {
-		return &outOfTime{cert: p.cert, ended: p.End}
+		return &outOfTime{error: p.cert.fault(fmt.Errorf("a certificate in it has expired at %s", stamp(p.End)))}
 	}
 	return nil
-}
-
-// outOfTime is a certificate that does not count at the moment.
-type outOfTime struct {
-	cert   Part
-	begins time.Time // when it is still to come; else zero
-	ended  time.Time
-}
-
-func (e *outOfTime) Error() string {
-	if !e.begins.IsZero() {
-		return e.cert.fault(fmt.Errorf("the certificate is not valid before %s (is the clock right?)", e.begins.UTC().Format(time.RFC3339))).Error()
-	}
-	return e.cert.fault(fmt.Errorf("a certificate in it has expired at %s", e.ended.UTC().Format(time.RFC3339))).Error()
-}
-
-// Begins is when a certificate begins that has not yet, if that is the error;
-// else zero.
-func Begins(err error) time.Time {
-	var early *outOfTime
-	if errors.As(err, &early) {
-		return early.begins
-	}
-	return time.Time{}
-}
-
-// Authorities reads a bundle of certificates, and counts them.
-func Authorities(p Part) (*x509.CertPool, int, error) {
-	all, err := certificates(p.pem)
-	if err != nil {
-		return nil, 0, p.fault(err)
-	}
-	pool := x509.NewCertPool()
-	for _, c := range all {
-		pool.AddCert(c)
-	}
-	return pool, len(all), nil
-}
-
-func certificates(data []byte) ([]*x509.Certificate, error) {
-	found, err := blocks(data)
-	if err != nil {
-		return nil, err
-	}
-	var all []*x509.Certificate
-	for _, block := range found {
-		if block.Type != "CERTIFICATE" {
-			return nil, fmt.Errorf("a block of type %q stands in it (certificates alone belong there)", block.Type)
-		}
-		c, err := x509.ParseCertificate(block.Bytes)
-		if err != nil {
-			return nil, fmt.Errorf("certificate %d: %w", len(all)+1, err)
-		}
-		all = append(all, c)
-	}
-	if len(all) == 0 {
-		return nil, errNoCertificate
-	}
-	return all, nil
 }

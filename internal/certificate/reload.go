@@ -51,7 +51,7 @@ func (s *Store) Reload(trigger string) Result {
 		s.status.Error = r.Err.Error()
 	}
 	if held := s.current.Load(); held != nil {
-		r.NotAfter = held.firstEnd()
+		r.NotAfter = held.firstEnd(s.status.InForce)
 	}
 	s.metrics.reloads.Count(trigger, r.Outcome, now)
 	return r
@@ -62,7 +62,8 @@ func (s *Store) reload(trigger string, now time.Time) Result {
 	if err != nil {
 		return s.fail(trigger, err)
 	}
-	if held := s.current.Load(); held != nil && held.sum == s.options.sum(read) {
+	held := s.current.Load()
+	if held != nil && held.sum == s.options.sum(read) {
 		s.log.Debug("certificates unchanged", zap.String("trigger", trigger))
 		return Result{Outcome: Unchanged}
 	}
@@ -70,11 +71,10 @@ func (s *Store) reload(trigger string, now time.Time) Result {
 	if err != nil {
 		return s.fail(trigger, err)
 	}
-	if err := next.timely(now); err != nil {
-		if s.current.Load() != nil {
+	if held != nil {
+		if err := next.timely(held, now); err != nil {
 			return s.fail(trigger, err)
 		}
-		s.log.Error("a certificate is shown that clients refuse", zap.Error(err))
 	}
 	s.swap(trigger, next, now)
 	return Result{Outcome: Applied}
@@ -98,7 +98,8 @@ func (s *Store) fail(trigger string, err error) Result {
 func (s *Store) swap(trigger string, next *set, now time.Time) {
 	s.current.Store(next)
 	s.status.InForce = now
-	s.metrics.inForce(next)
+	s.metrics.inForce(next, now)
+	next.tell(s.log, now)
 	message := "certificates reloaded"
 	if trigger == watch.TriggerStart {
 		message = "certificates loaded"
@@ -106,6 +107,6 @@ func (s *Store) swap(trigger string, next *set, now time.Time) {
 	for i, file := range s.options.Certs {
 		leaf := next.pairs[i].TLS.Leaf
 		s.log.Info(message, zap.String("trigger", trigger), zap.String("file", file), zap.String("serial", leaf.SerialNumber.Text(16)),
-			zap.Strings("names", leaf.DNSNames), zap.Time("not_after", next.pairs[i].End.UTC()), zap.Int("client_authorities", next.authorities))
+			zap.Strings("names", leaf.DNSNames), zap.Time("not_after", next.pairs[i].End.UTC()), zap.Int("client_authorities", next.authorities.Count()))
 	}
 }

@@ -3,8 +3,10 @@ package certificate
 import (
 	"crypto/sha256"
 	"crypto/tls"
-	"crypto/x509"
+	"slices"
 	"time"
+
+	"go.uber.org/zap"
 )
 
 // ClientAuth says whether clients show a certificate (ssl.client.auth).
@@ -28,7 +30,7 @@ var clientAuths = map[ClientAuth]tls.ClientAuthType{
 type set struct {
 	sum         [sha256.Size]byte
 	pairs       []*Pair                    // as Files.Certs
-	authorities int                        // trusted for clients
+	authorities Authorities                // of clients
 	configs     map[ClientAuth]*tls.Config // with authorities all three, else None alone
 }
 
@@ -42,48 +44,76 @@ func parse(f Files, c content, least uint16) (*set, error) {
 		}
 		s.pairs = append(s.pairs, made)
 	}
-	var pool *x509.CertPool
 	if f.ClientCA != "" {
 		var err error
-		if pool, s.authorities, err = Authorities(NewPart("tls.client.ca.file", f.ClientCA, c[f.ClientCA])); err != nil {
+		if s.authorities, err = NewAuthorities(NewPart("tls.client.ca.file", f.ClientCA, c[f.ClientCA])); err != nil {
 			return nil, err
 		}
 	}
-	s.configure(pool, least)
+	s.configure(least)
 	return s, nil
 }
 
-func (s *set) configure(pool *x509.CertPool, least uint16) {
+func (s *set) configure(least uint16) {
 	var shown []tls.Certificate
 	for _, p := range s.pairs {
 		shown = append(shown, p.TLS)
 	}
 	s.configs = map[ClientAuth]*tls.Config{}
 	for auth, kind := range clientAuths {
-		if auth != None && pool == nil {
+		if auth != None && s.authorities.Pool == nil {
 			continue // nobody could be let in
 		}
-		s.configs[auth] = &tls.Config{Certificates: shown, ClientAuth: kind, ClientCAs: pool, MinVersion: least}
+		s.configs[auth] = &tls.Config{Certificates: shown, ClientAuth: kind, ClientCAs: s.authorities.Pool, MinVersion: least}
 	}
 }
 
-// timely says whether the certificates count now.
-func (s *set) timely(now time.Time) error {
+// timely says whether the set may take the place of another now. What is in force
+// already is not judged again: a renewed certificate does not wait for an authority
+// that has ended.
+func (s *set) timely(held *set, now time.Time) error {
 	for _, p := range s.pairs {
+		if slices.ContainsFunc(held.pairs, p.Same) {
+			continue
+		}
 		if err := p.Timely(now); err != nil {
 			return err
 		}
 	}
-	return nil
+	if s.authorities.Same(held.authorities) {
+		return nil
+	}
+	return s.authorities.Timely(now)
 }
 
-// firstEnd is when the first certificate ends.
-func (s *set) firstEnd() time.Time {
-	var first time.Time
+// tell says in the log what of the set does not count.
+func (s *set) tell(log *zap.Logger, now time.Time) {
 	for _, p := range s.pairs {
-		if first.IsZero() || p.End.Before(first) {
-			first = p.End
+		if err := p.Timely(now); err != nil {
+			log.Error("a certificate is shown that clients refuse", zap.Error(err))
 		}
+	}
+	s.authorities.Tell(log, now)
+}
+
+// ends are when the certificates of a set that was taken at a moment end, by file.
+// Where one file holds both, the first end counts.
+func (s *set) ends(taken time.Time) map[string]time.Time {
+	all := map[string]time.Time{}
+	for _, p := range s.pairs {
+		all[p.cert.file] = earlier(all[p.cert.file], p.End)
+	}
+	if file := s.authorities.bundle.file; file != "" {
+		all[file] = earlier(all[file], s.authorities.End(taken))
+	}
+	return all
+}
+
+// firstEnd is when the first of them ends.
+func (s *set) firstEnd(taken time.Time) time.Time {
+	var first time.Time
+	for _, end := range s.ends(taken) {
+		first = earlier(first, end)
 	}
 	return first
 }

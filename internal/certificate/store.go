@@ -84,7 +84,7 @@ func (s *Store) Status() Status {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	status := s.status
-	status.NotAfter = s.current.Load().firstEnd()
+	status.NotAfter = s.current.Load().firstEnd(status.InForce)
 	return status
 }
 

@@ -27,17 +27,27 @@ type Authority struct {
 
 var serials atomic.Int64
 
-// NewAuthority makes one that signs itself.
-func NewAuthority(t testing.TB, name string) *Authority {
+// NewAuthority makes one that signs itself, good for 30 days. Changes may bend it
+// before it is signed.
+func NewAuthority(t testing.TB, name string, changes ...func(*x509.Certificate)) *Authority {
 	t.Helper()
-	made := sign(t, &x509.Certificate{
+	template := &x509.Certificate{
 		Subject: pkix.Name{CommonName: name}, IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
-	}, nil)
+	}
+	for _, change := range changes {
+		change(template)
+	}
+	made := sign(t, template, nil)
 	leaf, err := x509.ParseCertificate(made.der)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return &Authority{Cert: made.Cert, leaf: leaf, key: made.key}
+}
+
+// TLS is the authority as a client shows it.
+func (a *Authority) TLS() tls.Certificate {
+	return tls.Certificate{Certificate: [][]byte{a.leaf.Raw}, PrivateKey: a.key}
 }
 
 // Pair is a certificate and its key, in PEM.
