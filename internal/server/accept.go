@@ -68,8 +68,8 @@ func (s *Server) welcome(d *door, nc net.Conn) bool {
 	c := newConn(s, d, nc, host, time.Now())
 	if why, err := s.enter(c); err != nil {
 		c.cancel(err)
+		s.rejected(d, host, why, err) // before the peer knows
 		nc.Close()
-		s.rejected(d, host, why, err)
 		return false
 	}
 	d.metrics.accepted.Inc()
@@ -92,10 +92,10 @@ func (s *Server) admit(d *door, nc net.Conn, host string) bool {
 		}
 		return true
 	}
+	s.rejected(d, host, byQuota, a.Refuse)
 	if a.Wait <= 0 || !s.porch.hold(nc, now.Add(a.Wait)) {
 		nc.Close()
 	}
-	s.rejected(d, host, byQuota, a.Refuse)
 	if d.refused++; d.refused%refusedTurn == 0 {
 		s.pause(closingRest)
 	}
