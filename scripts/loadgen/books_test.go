@@ -22,24 +22,31 @@ func (b *account) charge(now time.Duration, bytes int) time.Duration {
 	return max(b.empty-now, 0).Truncate(time.Millisecond)
 }
 
+// saturate is what connections get that ask for so many bytes each as often as they
+// may; stalled is how long an answer waits before it is seen.
+func (b *account) saturate(connections, bytes int, duration time.Duration, stalled func(now time.Duration) time.Duration) []entry {
+	var entries []entry
+	next := make([]time.Duration, connections)
+	for now := time.Duration(0); now < duration; now += 50 * time.Microsecond {
+		for c := range next {
+			if next[c] > now {
+				continue
+			}
+			throttle, at := b.charge(now, bytes), now+stalled(now)
+			next[c] = at + throttle + 50*time.Microsecond
+			entries = append(entries, entry{connection: c, sent: now, at: at, throttle: throttle, owed: throttle, charged: bytes})
+		}
+	}
+	return entries
+}
+
 // TestBooksHoldTheLimit: what obeys a bucket measures as its limit, whatever
 // the number of connections and the size of requests.
 func TestBooksHoldTheLimit(t *testing.T) {
 	for _, connections := range []int{1, 20, 100} {
 		for _, bytes := range []int{1000, 64 << 10, 1 << 20} {
 			b := &account{limit: 1e7, empty: -time.Second}
-			var entries []entry
-			next := make([]time.Duration, connections)
-			for now := time.Duration(0); now < 20*time.Second; now += 50 * time.Microsecond {
-				for c := range next {
-					if next[c] > now {
-						continue
-					}
-					throttle := b.charge(now, bytes)
-					next[c] = now + throttle + 50*time.Microsecond
-					entries = append(entries, entry{connection: c, sent: now, at: now, throttle: throttle, owed: throttle, charged: bytes})
-				}
-			}
+			entries := b.saturate(connections, bytes, 20*time.Second, func(time.Duration) time.Duration { return 0 })
 			r, err := settle(entries, connections, 1e7, time.Second)
 			if err := muted(entries, connections); err != nil {
 				t.Error(err)
@@ -58,22 +65,12 @@ func TestBooksForgiveStalls(t *testing.T) {
 	for _, connections := range []int{1, 20, 100} {
 		for _, off := range []float64{0, 2} {
 			b := &account{limit: 1e7 * (1 + off/100), empty: -time.Second}
-			var entries []entry
-			next := make([]time.Duration, connections)
-			for now := time.Duration(0); now < 5*time.Second; now += 50 * time.Microsecond {
-				for c := range next {
-					if next[c] > now {
-						continue
-					}
-					throttle := b.charge(now, 1<<20/connections)
-					at := now
-					if late := now % time.Second; late >= 800*time.Millisecond {
-						at += time.Second - late
-					}
-					next[c] = at + throttle + 50*time.Microsecond
-					entries = append(entries, entry{connection: c, sent: now, at: at, throttle: throttle, owed: throttle, charged: 1 << 20 / connections})
+			entries := b.saturate(connections, 1<<20/connections, 5*time.Second, func(now time.Duration) time.Duration {
+				if late := now % time.Second; late >= 800*time.Millisecond {
+					return time.Second - late
 				}
-			}
+				return 0
+			})
 			r, err := settle(entries, connections, 1e7, time.Second)
 			if err != nil || math.Abs(r.ErrorPercent-off) > 0.5 || off == 0 && math.Abs(r.BooksPercent) > 0.2 {
 				t.Errorf("%d connections, %v %% off: got %v, books %v, %v", connections, off, r.ErrorPercent, r.BooksPercent, err)
