@@ -917,6 +917,21 @@ func TestAuthoritiesOutOfTime(t *testing.T) {
 	}
 }
 
+// TestAuthoritiesThatNobodyAsked: those that were named and not held against anybody are
+// not in force, and are judged when they would be.
+func TestAuthoritiesThatNobodyAsked(t *testing.T) {
+	path := besideCertificates(t)
+	const asked = "tls_server_config: {cert_file: tls.crt, key_file: tls.key, client_ca_file: ca.crt, client_auth_type: %s}\n"
+	ended := certificatetest.NewAuthority(t, "ended", certificatetest.Valid(time.Now().Add(-2*time.Hour), time.Now().Add(-time.Hour)))
+	put(t, filepath.Join(filepath.Dir(path), "ca.crt"), string(ended.Cert))
+	put(t, path, fmt.Sprintf(asked, "RequestClientCert"))
+	g := mustOpen(t, path, zap.NewNop())
+	put(t, path, fmt.Sprintf(asked, "VerifyClientCertIfGiven"))
+	if _, err := g.Reload("watch"); err == nil || !strings.Contains(err.Error(), "all authorities in it have expired") {
+		t.Errorf("got %v", err)
+	}
+}
+
 // A pair that has not begun is taken once it has: its files do not change then.
 func TestPagesWaitForAPair(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

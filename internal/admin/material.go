@@ -117,7 +117,7 @@ func (l *lock) timely(held *lock, now time.Time) error {
 			return err
 		}
 	}
-	if !l.verifies() || l.authorities.Same(held.authorities) {
+	if !l.verifies() || held.verifies() && l.authorities.Same(held.authorities) {
 		return nil
 	}
 	return l.authorities.Timely(now)

@@ -32,6 +32,7 @@ func TestMain(m *testing.M) {
 		runChild(dir, os.Getenv("KAASD_TEST_BROKER_ADDRESS"), os.Getenv("KAASD_FLUSH"))
 		return
 	}
+	time.Local = time.FixedZone("elsewhere", 5*60*60+30*60) // what is told in UTC is so on machines of other zones
 	os.Exit(m.Run())
 }
 

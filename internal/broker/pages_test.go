@@ -110,7 +110,7 @@ func TestStatusPage(t *testing.T) {
 		t.Errorf("credentials %+v", c)
 	}
 	for _, at := range []time.Time{s.Started, *s.Credentials.LastGood, *s.Credentials.LastTry} {
-		if _, offset := at.Zone(); offset != 0 || time.Since(at) < 0 { // where the machine's own zone is another one
+		if _, offset := at.Zone(); offset != 0 || time.Since(at) < 0 {
 			t.Errorf("started %v, read credentials %v", s.Started, *s.Credentials.LastGood)
 		}
 	}

@@ -157,13 +157,13 @@ func (c *conn) close(why error) {
 	c.endTLS()
 	c.server.closing.Take()
 	defer c.server.closing.Pass()
+	c.logEnd(why) // which counts, before the peer knows
 	c.socket.Close()
 	if session := c.session.Load(); session != nil {
 		c.endSession(*session)
 	}
 	c.server.leave(c)
 	c.door.metrics.open.Dec()
-	c.logEnd(why)
 	if !c.stopping() {
 		c.server.closing.rest(c.server.ids.Load())
 	}
