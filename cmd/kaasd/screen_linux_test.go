@@ -20,12 +20,13 @@ import (
 //	screen COMMAND...  start it on a terminal of 100 by 12
 //	see TEXT           wait until it has written TEXT, behind what was seen
 //	type KEYS          type; \r, \n, \e and \x03 stand for keys
+//	blind              wait until the terminal does not show what is typed
 //	interrupt          send it SIGINT
 //	gone CODE          wait until it has ended with CODE; the terminal must be
 //	                   what it was before
 func init() {
 	screenCommands = map[string]func(*testscript.TestScript, bool, []string){
-		"screen": startOnScreen, "see": see, "type": typeKeys, "interrupt": interrupt, "gone": gone,
+		"screen": startOnScreen, "see": see, "type": typeKeys, "blind": blind, "interrupt": interrupt, "gone": gone,
 	}
 	screenSetup = func(e *testscript.Env) { e.Values[screenKey{}] = new(*tester) }
 }
@@ -136,6 +137,20 @@ func keysOf(text string) string {
 func typeKeys(ts *testscript.TestScript, _ bool, args []string) {
 	_, err := (*onScreen(ts)).master.WriteString(keysOf(args[0]))
 	ts.Check(err)
+}
+
+func blind(ts *testscript.TestScript, _ bool, _ []string) {
+	t := *onScreen(ts)
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for end := time.Now().Add(patience); time.Now().Before(end); <-tick.C {
+		now, err := unix.IoctlGetTermios(int(t.slave.Fd()), unix.TCGETS)
+		ts.Check(err)
+		if now.Lflag&unix.ECHO == 0 {
+			return
+		}
+	}
+	ts.Fatalf("the terminal shows what is typed")
 }
 
 func interrupt(ts *testscript.TestScript, _ bool, _ []string) {
